@@ -20,8 +20,11 @@
  * How many of the first @n elements of @all, sorted by member @member, have at most @at there. The member is
  * a taddr or uint64_t.
  */
-#define ADDR_SEARCH(all, n, member, at) \
-	upto_count((all), (n), sizeof(*(all)), _Generic((all)->member, uint64_t: offsetof(__typeof__(*(all)), member)), (at))
+#define ADDR_SEARCH(all, n, member, at)                                                                      \
+	upto_count((all), (n), sizeof(*(all)),                                                               \
+		   _Generic((all)->member, uint64_t                                                          \
+			    : offsetof(__typeof__(*(all)), member)),                                         \
+		   (at))
 
 static inline size_t upto_count(const void *all, size_t n, size_t element, size_t offset, taddr at)
 {

@@ -115,7 +115,9 @@ static void print(const char *prefix, int err, const char *fmt, va_list ap)
 
 	len += fitted(vsnprintf(line + len, size - len, fmt, ap), size - len);
 	if (err)
-		len += fitted(snprintf(line + len, size - len, ": %s", strerrordesc_np(abs(err)) ?: "unknown error"), size - len);
+		len += fitted(snprintf(line + len, size - len, ": %s",
+				       strerrordesc_np(abs(err)) ?: "unknown error"),
+			      size - len);
 	defuse(line);
 	line[len++] = '\n';
 	if (write_full(STDERR_FILENO, line, len) < 0)
@@ -186,8 +188,8 @@ void log_debug_print(enum log_domain domain, const char *fmt, ...)
 	va_list ap;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	snprintf(prefix, sizeof(prefix), "mmattach: %lld.%06ld %s: ", (long long)now.tv_sec, now.tv_nsec / 1000,
-		 domains[domain].name);
+	snprintf(prefix, sizeof(prefix), "mmattach: %lld.%06ld %s: ", (long long)now.tv_sec,
+		 now.tv_nsec / 1000, domains[domain].name);
 	va_start(ap, fmt);
 	print(prefix, 0, fmt, ap);
 	va_end(ap);

@@ -83,8 +83,8 @@ int procmaps_parse_line(char *line, struct mapping *out)
 	char *p = line;
 
 	if (!number(&p, 16, '-', &out->lo) || !number(&p, 16, ' ', &out->hi) || !perms(&p, &out->perms) ||
-	    !number(&p, 16, ' ', &out->offset) || !number(&p, 16, ':', &major) || !number(&p, 16, ' ', &minor) ||
-	    !inode(&p, &ino) || out->lo >= out->hi)
+	    !number(&p, 16, ' ', &out->offset) || !number(&p, 16, ':', &major) ||
+	    !number(&p, 16, ' ', &minor) || !inode(&p, &ino) || out->lo >= out->hi)
 		return -EINVAL;
 	out->dev = makedev(major, minor);
 	out->ino = ino;

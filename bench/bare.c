@@ -159,8 +159,8 @@ static int measure(int mem, pid_t tid, uint64_t addr)
 	undo = write_byte(mem, addr, old);
 	err = err ? err : undo;
 	undo = leave(tid, addr);
-	printf("{\"hits\": %llu, \"seconds\": %.6f, \"ns_per_hit\": %.1f}\n", (unsigned long long)hits, seconds,
-	       hits ? seconds * 1e9 / (double)hits : 0.0);
+	printf("{\"hits\": %llu, \"seconds\": %.6f, \"ns_per_hit\": %.1f}\n", (unsigned long long)hits,
+	       seconds, hits ? seconds * 1e9 / (double)hits : 0.0);
 	return err ? err : undo;
 }
 

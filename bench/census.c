@@ -61,7 +61,8 @@ static void make_classes(void)
 static void hold(size_t n, int ready, int stop)
 {
 	const size_t all = n + n / 7;
-	char **blocks = mmap(NULL, all * sizeof(*blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char **blocks =
+		mmap(NULL, all * sizeof(*blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t rng = 88172645463325252u;
 	char byte = 0;
 
@@ -119,7 +120,8 @@ static void copy(struct snapshot *s, pid_t pid)
 	if (snapshot_add_thread(s, &t) < 0 || procmaps_read(path, &s->maps) < 0)
 		die(path);
 	for (size_t i = 0; i < s->maps.n; i++)
-		if (s->maps.maps[i].perms & MAPPING_WRITE && s->maps.maps[i].perms & MAPPING_READ && !(s->maps.maps[i].perms & MAPPING_SHARED))
+		if (s->maps.maps[i].perms & MAPPING_WRITE && s->maps.maps[i].perms & MAPPING_READ &&
+		    !(s->maps.maps[i].perms & MAPPING_SHARED))
 			copy_mapping(s, pid, &s->maps.maps[i]);
 	if (snapshot_seal(s) < 0)
 		die("seal");
@@ -177,13 +179,14 @@ int main(int argc, char **argv)
 	copy(&s, pid);
 	printf("{\"rounds\": [");
 	for (int i = 0; i < rounds; i++) {
-		const double before = most_memory(), began = now(CLOCK_MONOTONIC), began_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+		const double before = most_memory(), began = now(CLOCK_MONOTONIC),
+			     began_cpu = now(CLOCK_PROCESS_CPUTIME_ID);
 		struct census c;
 
 		if (census_take(&s, &c) < 0 || !census_adds_up(&c))
 			die("census");
-		printf("%s{\"seconds\": %.4f, \"cpu_seconds\": %.4f}", i ? ", " : "", now(CLOCK_MONOTONIC) - began,
-		       now(CLOCK_PROCESS_CPUTIME_ID) - began_cpu);
+		printf("%s{\"seconds\": %.4f, \"cpu_seconds\": %.4f}", i ? ", " : "",
+		       now(CLOCK_MONOTONIC) - began, now(CLOCK_PROCESS_CPUTIME_ID) - began_cpu);
 		if (i == rounds - 1)
 			printf("], \"blocks\": %zu, \"free\": %" PRIu64, c.nblocks, c.arenas[0].bins.blocks);
 		if (i == 0 && rounds == 1)

@@ -441,21 +441,27 @@ static void print(const struct plan *plan, const struct result *r)
 {
 	const struct result *ledger = &r[LEDGER], *trace = &r[TRACE], *read = &r[THROUGH];
 
-	printf("{\"events\": %" PRIu64 ", \"stacks\": %u, \"peak_blocks\": %" PRIu64 ", \"end_blocks\": %" PRIu64, plan->events,
-	       plan->stacks, ledger->peak_blocks, ledger->end_blocks);
-	printf(", \"make_ns\": %.1f, \"ledger_ns\": %.1f, \"trace_ns\": %.1f", (double)r[NOTHING].ns / (double)plan->events,
-	       per_event(plan, ledger->ns, &r[NOTHING]), per_event(plan, trace->ns, ledger));
-	printf(", \"bytes_per_block\": %.2f, \"rss_per_block\": %.2f", (double)ledger->memory / (double)ledger->end_blocks,
+	printf("{\"events\": %" PRIu64 ", \"stacks\": %u, \"peak_blocks\": %" PRIu64
+	       ", \"end_blocks\": %" PRIu64,
+	       plan->events, plan->stacks, ledger->peak_blocks, ledger->end_blocks);
+	printf(", \"make_ns\": %.1f, \"ledger_ns\": %.1f, \"trace_ns\": %.1f",
+	       (double)r[NOTHING].ns / (double)plan->events, per_event(plan, ledger->ns, &r[NOTHING]),
+	       per_event(plan, trace->ns, ledger));
+	printf(", \"bytes_per_block\": %.2f, \"rss_per_block\": %.2f",
+	       (double)ledger->memory / (double)ledger->end_blocks,
 	       (double)(ledger->rss_grown - r[NOTHING].rss_grown) / (double)ledger->peak_blocks);
-	printf(", \"bytes_per_event\": %.3f, \"raw_bytes_per_event\": %.3f", (double)trace->file_bytes / (double)plan->events,
+	printf(", \"bytes_per_event\": %.3f, \"raw_bytes_per_event\": %.3f",
+	       (double)trace->file_bytes / (double)plan->events,
 	       (double)trace->raw_bytes / (double)plan->events);
 	printf(", \"read_s\": %.2f, \"read_per_s\": %.0f, \"read_same\": %s}\n", (double)read->wall_ns / 1e9,
-	       (double)plan->events * 1e9 / (double)read->wall_ns, read->end_blocks == ledger->end_blocks ? "true" : "false");
+	       (double)plan->events * 1e9 / (double)read->wall_ns,
+	       read->end_blocks == ledger->end_blocks ? "true" : "false");
 }
 
 int main(int argc, char **argv)
 {
-	struct result *r = mmap(NULL, (THROUGH + 1) * sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct result *r = mmap(NULL, (THROUGH + 1) * sizeof(*r), PROT_READ | PROT_WRITE,
+				MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	struct plan plan;
 
 	if (argc < 5 || argc > 6 || r == MAP_FAILED) {

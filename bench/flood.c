@@ -54,7 +54,8 @@ static size_t make_blocks(struct block *blocks, size_t n, uint64_t bytes)
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		const uint64_t most = any() & 1 ? mean : mean * 3, chunk = (32 + any_below(most > 48 ? most - 47 : 1)) & ~UINT64_C(15);
+		const uint64_t most = any() & 1 ? mean : mean * 3,
+			       chunk = (32 + any_below(most > 48 ? most - 47 : 1)) & ~UINT64_C(15);
 
 		if (at + chunk >= HEAP + bytes)
 			break;
@@ -90,11 +91,15 @@ static int report(const struct reach_input *in, size_t bytes)
 		fprintf(stderr, "flood: %s\n", strerror(-err));
 		return 1;
 	}
-	printf("{\"blocks\": %zu, \"bytes\": %zu, \"seconds\": %.3f, \"words\": %llu, \"bytes_a_block\": %.1f, \"reachable\": %llu, "
+	printf("{\"blocks\": %zu, \"bytes\": %zu, \"seconds\": %.3f, \"words\": %llu, \"bytes_a_block\": "
+	       "%.1f, \"reachable\": %llu, "
 	       "\"possible\": %llu, \"indirect\": %llu, \"definite\": %llu}\n",
-	       r.nblocks, bytes, r.seconds, (unsigned long long)r.words, sizeof(struct block) + (double)r.memory / (double)r.nblocks,
-	       (unsigned long long)r.sums[VERDICT_REACHABLE].blocks, (unsigned long long)r.sums[VERDICT_POSSIBLE].blocks,
-	       (unsigned long long)r.sums[VERDICT_INDIRECT].blocks, (unsigned long long)r.sums[VERDICT_DEFINITE].blocks);
+	       r.nblocks, bytes, r.seconds, (unsigned long long)r.words,
+	       sizeof(struct block) + (double)r.memory / (double)r.nblocks,
+	       (unsigned long long)r.sums[VERDICT_REACHABLE].blocks,
+	       (unsigned long long)r.sums[VERDICT_POSSIBLE].blocks,
+	       (unsigned long long)r.sums[VERDICT_INDIRECT].blocks,
+	       (unsigned long long)r.sums[VERDICT_DEFINITE].blocks);
 	reach_fini(&r);
 	return 0;
 }
@@ -115,7 +120,8 @@ static int run(size_t want, uint64_t bytes, unsigned threads)
 	for (size_t i = 0; i < nroots; i++)
 		data[i] = blocks[any_below(n)].addr;
 	snapshot_init(&s);
-	if (snapshot_add_piece(&s, DATA, nroots * 8, data) < 0 || snapshot_add_piece(&s, HEAP, bytes, heap) < 0 || snapshot_seal(&s) < 0)
+	if (snapshot_add_piece(&s, DATA, nroots * 8, data) < 0 ||
+	    snapshot_add_piece(&s, HEAP, bytes, heap) < 0 || snapshot_seal(&s) < 0)
 		return 1;
 	return report(&in, bytes);
 }
@@ -126,5 +132,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: flood BLOCKS MEBIBYTES THREADS\n");
 		return 2;
 	}
-	return run(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0) << 20, (unsigned)strtoul(argv[3], NULL, 0));
+	return run(strtoull(argv[1], NULL, 0), strtoull(argv[2], NULL, 0) << 20,
+		   (unsigned)strtoul(argv[3], NULL, 0));
 }

@@ -102,7 +102,8 @@ int main(void)
 		char *before = sbrk(0);
 		double ns = run(CLOCK_MONOTONIC, strtoull(line, NULL, 10) * 1000000, rounds);
 
-		printf("{\"ns_per_pair\": %.3f, \"growths\": %ld}\n", ns, (long)((char *)sbrk(0) - before) / (132 << 10));
+		printf("{\"ns_per_pair\": %.3f, \"growths\": %ld}\n", ns,
+		       (long)((char *)sbrk(0) - before) / (132 << 10));
 		fflush(stdout);
 	}
 	return 0;

@@ -134,8 +134,9 @@ FRAME(26, frame25)
 
 /* The stack has these, and also hot_main and the two frames of the C library that start a thread. */
 static void (*const frames[])(struct worker *w) = {
-	work, frame1, frame2, frame3, frame4, frame5, frame6, frame7, frame8, frame9, frame10, frame11, frame12, frame13,
-	frame14, frame15, frame16, frame17, frame18, frame19, frame20, frame21, frame22, frame23, frame24, frame25, frame26,
+	work,	 frame1,  frame2,  frame3,  frame4,  frame5,  frame6,  frame7,	frame8,
+	frame9,	 frame10, frame11, frame12, frame13, frame14, frame15, frame16, frame17,
+	frame18, frame19, frame20, frame21, frame22, frame23, frame24, frame25, frame26,
 };
 #define OUTER_FRAMES 4
 #define DEPTH_MAX ((int)(sizeof(frames) / sizeof(frames[0])) - 1 + OUTER_FRAMES)
@@ -252,8 +253,8 @@ int main(int argc, char **argv)
 	int depth = argc == 4 ? atoi(argv[3]) : 0;
 
 	if (hot < 1 || hot > HOT_MAX || depth < OUTER_FRAMES || depth > DEPTH_MAX) {
-		fprintf(stderr, "usage: target HOT IDLE DEPTH (HOT at most %d, DEPTH %d to %d)\n", HOT_MAX, OUTER_FRAMES,
-			DEPTH_MAX);
+		fprintf(stderr, "usage: target HOT IDLE DEPTH (HOT at most %d, DEPTH %d to %d)\n", HOT_MAX,
+			OUTER_FRAMES, DEPTH_MAX);
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

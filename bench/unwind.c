@@ -185,7 +185,8 @@ static void unwind_upt(struct bench *b, uint32_t max, struct unwind_stack *out)
 	} while (unw_step(&cursor) > 0 && out->n < max);
 }
 
-static void unwind_as(struct bench *b, enum who who, const struct copy *c, uint32_t max, struct unwind_stack *out)
+static void unwind_as(struct bench *b, enum who who, const struct copy *c, uint32_t max,
+		      struct unwind_stack *out)
 {
 	const struct unwind_from from = {
 		.regs = &c->regs, .slice = c->slice, .slice_len = c->len, .slice_addr = c->regs.rsp,
@@ -228,7 +229,8 @@ static void go_on(struct bench *b, struct copy *c)
 	int status;
 
 	if (ptrace(PTRACE_CONT, b->pid, NULL, NULL) || waitpid(b->pid, &status, 0) != b->pid ||
-	    !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP || ptrace(PTRACE_GETREGS, b->pid, NULL, &c->regs))
+	    !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP ||
+	    ptrace(PTRACE_GETREGS, b->pid, NULL, &c->regs))
 		die("the child");
 	got = pread(b->mem, slice, sizeof(slice), (off_t)c->regs.rsp);	/* less at the end of the stack */
 	c->len = got > 0 ? (uint32_t)got : 0;

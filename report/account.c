@@ -54,8 +54,10 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 		return;
 	run->stopped_seconds = b->spent_us / 1e6;
 	run->budget = (struct summary_budget){
-		.told = true, .promise = b->promise_ppm / 1e6, .worst = b->worst_ppm / 1e6, .spent_s = b->spent_us / 1e6,
-		.wall_s = b->wall_us / 1e6, .closed = b->closed, .closed_s = b->closed_us / 1e6, .sites = b->sites, .hit = b->sites_hit,
+		.told = true, .promise = b->promise_ppm / 1e6, .worst = b->worst_ppm / 1e6,
+		.spent_s = b->spent_us / 1e6,
+		.wall_s = b->wall_us / 1e6, .closed = b->closed, .closed_s = b->closed_us / 1e6,
+		.sites = b->sites, .hit = b->sites_hit,
 		.settled = b->sites_settled, .candidates = b->candidates, .unfound = b->unfound,
 	};
 }
@@ -67,8 +69,11 @@ static void say_incomplete(const struct ledger *l, struct summary *s)
 {
 	char why[160];
 
-	snprintf(why, sizeof(why), "the trace has only %" PRIu64 " of %" PRIu64 " of them: it was cut, or damaged, or pieces are missing",
-		 l->look.given < l->look.fact.judged ? l->look.given : l->look.fact.judged, l->look.fact.judged);
+	snprintf(why, sizeof(why),
+		 "the trace has only %" PRIu64 " of %" PRIu64
+		 " of them: it was cut, or damaged, or pieces are missing",
+		 l->look.given < l->look.fact.judged ? l->look.given : l->look.fact.judged,
+		 l->look.fact.judged);
 	if (l->look.given > l->look.fact.judged)
 		snprintf(why, sizeof(why), "the trace has some of them twice");
 	s->run.verdicts.why_not = summary_string(s, why);
@@ -194,8 +199,9 @@ static void narrow_totals(const struct ledger *l, struct summary *s)
 	for (size_t i = 0; i < s->ntwice; i++)
 		s->totals.double_frees += s->twice[i].count;
 	if (l->unmatched_frees)
-		summary_note(s, "%" PRIu64 " releases of blocks older than the watch are not counted: of which family they were is not known",
-			     l->unmatched_frees);
+		summary_note(
+			s, "%" PRIu64 " releases of blocks older than the watch are not counted: of which family they were is not known",
+			l->unmatched_frees);
 }
 
 /* --- the run --- */
@@ -208,7 +214,8 @@ static void add_probes(const struct ledger *l, const struct groups_options *opt,
 		if (p->family != DEFS_NONE && !groups_wants_family(opt, l, p->family))
 			continue;
 		summary_add_probe(s, &(struct summary_probe){
-			.family = p->family == DEFS_NONE ? NULL : ledger_family_name(l, p->family), .rule = p->rule, .module = p->module, .hits = p->hits,
+			.family = p->family == DEFS_NONE ? NULL : ledger_family_name(l, p->family),
+			.rule = p->rule, .module = p->module, .hits = p->hits,
 			.note = p->note,
 		});
 	}
@@ -223,19 +230,25 @@ static void add_losses(const struct ledger *l, struct summary *s)
 	for (size_t i = 0; i < l->nnotes; i++)
 		summary_note(s, "%s", l->notes[i]);
 	if (l->displaced)
-		summary_note(s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
-			     l->displaced);
+		summary_note(
+			s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
+			l->displaced);
 	if (l->reborn)
-		summary_note(s, "%" PRIu64 " addresses became another object's while references to the one there were left: these are not listed",
-			     l->reborn);
+		summary_note(
+			s, "%" PRIu64 " addresses became another object's while references to the one there were left: these are not listed",
+			l->reborn);
 	if (l->resizing)
-		summary_note(s, "blocks that were being resized when the watch ended, and are listed as they were before: %" PRIu64,
-			     l->resizing);
+		summary_note(
+			s, "blocks that were being resized when the watch ended, and are listed as they were before: %" PRIu64,
+			l->resizing);
 	if (l->undefined)
-		summary_note(s, "%" PRIu64 " times the trace names a stack or another thing that it does not define",
+		summary_note(s,
+			     "%" PRIu64
+			     " times the trace names a stack or another thing that it does not define",
 			     l->undefined);
 	if (l->nonsense)
-		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out", l->nonsense);
+		summary_note(s, "%" PRIu64 " facts of the trace contradict others, and were left out",
+			     l->nonsense);
 }
 
 static int expand_marked(const struct ledger *l, uint32_t stack, struct stack_view *out)
@@ -251,7 +264,8 @@ static int add_twice(const struct ledger *l, const struct ledger_twice *t, struc
 		     struct summary *s)
 {
 	struct summary_twice out = {
-		.family = ledger_family_name(l, t->family), .count = t->count, .sample = t->sample, .time_s = t->time_us / 1e6,
+		.family = ledger_family_name(l, t->family), .count = t->count, .sample = t->sample,
+		.time_s = t->time_us / 1e6,
 	};
 	int r = expand_marked(l, t->second, &out.second);
 
@@ -278,14 +292,16 @@ static int add_all_twice(const struct ledger *l, const struct groups_options *op
 	return r;
 }
 
-static int add_their_groups(struct ledger *l, const struct groups_options *opt, const uint32_t *same_as, struct groupmap *groups, struct summary *s)
+static int add_their_groups(struct ledger *l, const struct groups_options *opt, const uint32_t *same_as,
+			    struct groupmap *groups, struct summary *s)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
 		if (!groups_wants_family(opt, l, i))
 			continue;
-		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s) : groups_add_family(l, opt, i, same_as, groups, s);
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s)
+					     : groups_add_family(l, opt, i, same_as, groups, s);
 	}
 	return r;
 }

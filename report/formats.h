@@ -58,8 +58,8 @@ extern const struct report_format *const report_formats[];	/* NULL after the las
 const struct report_format *report_format_find(const char *name);	/* NULL: there is none */
 
 typedef bool report_format_is(const struct report_format *f);
-report_format_is report_format_any, report_format_of_watch, report_format_of_diff, report_format_of_scan, report_format_for_people,
-	report_format_has_singles;
+report_format_is report_format_any, report_format_of_watch, report_format_of_diff, report_format_of_scan,
+	report_format_for_people, report_format_has_singles;
 
 /* "text, json and csv": the formats for which @is returns true, with @last before the last of them. */
 void report_formats_list(struct strbuf *sb, report_format_is *is, const char *last);

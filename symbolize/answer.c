@@ -116,7 +116,8 @@ static bool read_frames(const char *p, const char *end, size_t n, struct names_f
 	return p == end;
 }
 
-static bool read_body(const struct answer_head *head, const char *p, struct names_frame *frames, struct answer *out)
+static bool read_body(const struct answer_head *head, const char *p, struct names_frame *frames,
+		      struct answer *out)
 {
 	const char *end = p + head->size;
 

@@ -113,7 +113,8 @@ static size_t add_text(struct strbuf *buf, const char *dir, const char *s)
 {
 	size_t at = buf->len;
 
-	if (!s || strnlen(s, NAME_MAX_BYTES) == NAME_MAX_BYTES || (dir && strnlen(dir, NAME_MAX_BYTES) == NAME_MAX_BYTES))
+	if (!s || strnlen(s, NAME_MAX_BYTES) == NAME_MAX_BYTES ||
+	    (dir && strnlen(dir, NAME_MAX_BYTES) == NAME_MAX_BYTES))
 		return NO_TEXT;
 	if (dir) {
 		strbuf_puts(buf, dir);
@@ -186,8 +187,10 @@ static void take(void *ctx, size_t k, const struct dwarf_frame *from, size_t n)
 	}
 	for (size_t j = 0; j < n; j++) {
 		frames[j] = (struct names_frame){
-			.function = text_at(text, text->function[j]), .linkage = text_at(text, text->linkage[j]),
-			.file = text_at(text, text->file[j]), .line = from[j].source.line, .inlined = j < n - 1,
+			.function = text_at(text, text->function[j]),
+			.linkage = text_at(text, text->linkage[j]),
+			.file = text_at(text, text->file[j]), .line = from[j].source.line,
+			.inlined = j < n - 1,
 		};
 	}
 	s->taken[k] = true;

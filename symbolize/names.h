@@ -60,7 +60,7 @@ typedef void names_take(void *ctx, size_t i, const struct names_frame *frames, s
  * frame with nothing known. @why (@why_size bytes) gets what went wrong, "" if nothing did. 0; -ECANCELED if
  * opt->stop became readable; -ENOMEM or -errno of fork and pipe: then some addresses may not have been taken.
  */
-must_check int names_resolve(const struct names_file *f, const struct names_options *opt, const taddr *addrs, size_t n,
-			     names_take *take, void *ctx, char *why, size_t why_size);
+must_check int names_resolve(const struct names_file *f, const struct names_options *opt, const taddr *addrs,
+			     size_t n, names_take *take, void *ctx, char *why, size_t why_size);
 
 #endif

@@ -79,7 +79,8 @@ void unpacker_free(struct unpacker *u)
 	free(u);
 }
 
-int unpacker_unpack(struct unpacker *u, uint32_t codec, const void *stored, size_t n, size_t length, const void **out)
+int unpacker_unpack(struct unpacker *u, uint32_t codec, const void *stored, size_t n, size_t length,
+		    const void **out)
 {
 	size_t got;
 

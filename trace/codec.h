@@ -33,7 +33,7 @@ void unpacker_free(struct unpacker *u);
  * 0: *@out has @length bytes, valid until the next call and as long as @stored; -EPROTO: the stored bytes are
  * not valid; -ENOTSUP: the codec is not known here.
  */
-must_check int unpacker_unpack(struct unpacker *u, uint32_t codec, const void *stored, size_t n, size_t length,
-			       const void **out);
+must_check int unpacker_unpack(struct unpacker *u, uint32_t codec, const void *stored, size_t n,
+			       size_t length, const void **out);
 
 #endif

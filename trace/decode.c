@@ -312,7 +312,10 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 #define STACK(field) f->field = cursor_varint32(in);
 #define STACK_OR_NONE(field) f->field = cursor_varint32(in);
 #define SIGNED64(field) f->field = wire_unzigzag(cursor_varint(in));
-#define FLAGS(field, bit, other, its) flags = cursor_varint(in); f->field = flags & (bit); f->other = flags & (its);
+#define FLAGS(field, bit, other, its)                                                                        \
+	flags = cursor_varint(in);                                                                           \
+	f->field = flags & (bit);                                                                            \
+	f->other = flags & (its);
 #define FLAG(field, bit) f->field = cursor_varint(in) & (bit);
 #define SINCE(minor) if (!cursor_left(in)) break;
 #define TEXT(field) f->field = get_text(d, in);

@@ -218,7 +218,8 @@ static int need_parts(const struct need *n, const struct fact *f)
 
 	switch (f->info) {
 	case MMT_FRAME:
-		return f->frame.module == FACT_NONE ? 0 : need_module(n, defs_module(n->d, f->frame.module - 1));
+		return f->frame.module == FACT_NONE ? 0
+						    : need_module(n, defs_module(n->d, f->frame.module - 1));
 	case MMT_NODE:
 		err = need_frame(n, defs_frame(n->d, f->node.frame));
 		node = f->node.caller ? defs_node(n->d, f->node.caller) : DEFS_NONE;

@@ -38,8 +38,8 @@ void bits_fini(struct bits *b);
  * Put the definitions that @f needs: the stacks that it names (all its fields of that type), a family, the
  * parts of a definition. 0; -EINVAL: it names a stack that @d does not know; -ENOMEM; what @put returned.
  */
-must_check int defined_before(struct defined *df, const struct defs *d, const struct fact *f, defined_put *put,
-			      void *ctx);
+must_check int defined_before(struct defined *df, const struct defs *d, const struct fact *f,
+			      defined_put *put, void *ctx);
 
 /*
  * If @f is a definition itself: does the file have it already? If not, it counts as defined from now on. A

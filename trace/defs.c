@@ -53,8 +53,9 @@ static uint32_t other_index(const struct defs_index *way, uint32_t number)
 }
 
 /* @guess: the index if numbers and indices agree. */
-#define INDEX_OF(array, count, way, wanted, guess) \
-	((size_t)(guess) < (count) && (array)[guess].number == (wanted) ? (guess) : other_index(&(way), wanted))
+#define INDEX_OF(array, count, way, wanted, guess)                                                           \
+	((size_t)(guess) < (count) && (array)[guess].number == (wanted) ? (guess)                            \
+									: other_index(&(way), wanted))
 
 uint32_t defs_family(const struct defs *d, uint32_t number)
 {
@@ -90,8 +91,8 @@ uint32_t defs_stack(const struct defs *d, uint32_t number)
 /* --- a new thing --- */
 
 /* Make room for one more, and map @number to its index unless that is @guess. */
-static int make_room(void *array, size_t n, size_t *size, size_t element, struct defs_index *way, uint32_t number,
-		     uint32_t guess)
+static int make_room(void *array, size_t n, size_t *size, size_t element, struct defs_index *way,
+		     uint32_t number, uint32_t guess)
 {
 	uint32_t index = (uint32_t)n;
 
@@ -147,7 +148,8 @@ static int take_family(struct defs *d, const struct fact *f)
 	if (!err)
 		err = keep(d, f->family_name.noun, &family.noun);
 	if (!err)
-		err = make_room(&d->families, d->nfamilies, &d->families_size, sizeof(family), &d->family_index, number, number);
+		err = make_room(&d->families, d->nfamilies, &d->families_size, sizeof(family),
+				&d->family_index, number, number);
 	if (!err)
 		d->families[d->nfamilies++] = family;
 	return err;
@@ -177,7 +179,8 @@ static int take_module(struct defs *d, const struct fact *f)
 	if (!err)
 		err = keep(d, f->module.build_id, &m.build_id);
 	if (!err)
-		err = make_room(&d->modules, d->nmodules, &d->modules_size, sizeof(m), &d->module_index, number, number);
+		err = make_room(&d->modules, d->nmodules, &d->modules_size, sizeof(m), &d->module_index,
+				number, number);
 	if (!err)
 		d->modules[d->nmodules++] = m;
 	return err;
@@ -192,7 +195,8 @@ static int take_frame(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->frame.number, known = defs_frame(d, number);
 	struct defs_frame frame = {
-		.pc = f->frame.pc, .number = number, .module = DEFS_NONE, .exact = f->frame.exact, .skip = f->frame.skip,
+		.pc = f->frame.pc, .number = number, .module = DEFS_NONE, .exact = f->frame.exact,
+		.skip = f->frame.skip,
 	};
 	int err;
 
@@ -203,7 +207,8 @@ static int take_frame(struct defs *d, const struct fact *f)
 	}
 	if (known != DEFS_NONE)
 		return same_frame(&d->frames[known], &frame) ? 0 : -EINVAL;
-	err = make_room(&d->frames, d->nframes, &d->frames_size, sizeof(frame), &d->frame_index, number, number);
+	err = make_room(&d->frames, d->nframes, &d->frames_size, sizeof(frame), &d->frame_index, number,
+			number);
 	if (!err)
 		d->frames[d->nframes++] = frame;
 	return err;
@@ -227,7 +232,8 @@ static int take_node(struct defs *d, const struct fact *f)
 		return -ENOENT;
 	known = defs_node(d, number);
 	if (known != DEFS_NONE)
-		return d->nodes[known].caller == node.caller && d->nodes[known].frame == node.frame ? 0 : -EINVAL;
+		return d->nodes[known].caller == node.caller && d->nodes[known].frame == node.frame ? 0
+												    : -EINVAL;
 	if (node.depth > DEFS_DEPTH_MAX)
 		return -EINVAL;
 	err = make_room(&d->nodes, d->nnodes, &d->nodes_size, sizeof(node), &d->node_index, number, number - 1);
@@ -282,7 +288,8 @@ static int take_stack(struct defs *d, const struct fact *f)
 		return err;
 	if (known != DEFS_NONE)
 		return same_stack(&d->stacks[known], &stack) ? 0 : -EINVAL;
-	err = make_room(&d->stacks, d->nstacks, &d->stacks_size, sizeof(stack), &d->stack_index, number, number);
+	err = make_room(&d->stacks, d->nstacks, &d->stacks_size, sizeof(stack), &d->stack_index, number,
+			number);
 	if (!err)
 		d->stacks[d->nstacks++] = stack;
 	return err;
@@ -310,7 +317,8 @@ static int make_names_room(struct defs *d, struct defs_frame *frame, uint32_t n)
 {
 	if (n <= frame->names_room)
 		return 0;
-	if (d->nnames + n > UINT32_MAX || grow_for(&d->names, d->nnames + n - 1, &d->names_size, sizeof(*d->names)))
+	if (d->nnames + n > UINT32_MAX ||
+	    grow_for(&d->names, d->nnames + n - 1, &d->names_size, sizeof(*d->names)))
 		return -ENOMEM;
 	frame->names = (uint32_t)d->nnames;
 	frame->names_room = (uint16_t)n;
@@ -371,8 +379,9 @@ size_t defs_memory(const struct defs *d)
 {
 	return d->families_size * sizeof(*d->families) + d->modules_size * sizeof(*d->modules) +
 	       d->frames_size * sizeof(*d->frames) + d->nodes_size * sizeof(*d->nodes) +
-	       d->tags_size * sizeof(*d->tags) + d->stacks_size * sizeof(*d->stacks) + d->names_size * sizeof(*d->names) +
-	       addrmap_memory(&d->family_index.other) + addrmap_memory(&d->module_index.other) +
-	       addrmap_memory(&d->frame_index.other) + addrmap_memory(&d->node_index.other) +
-	       addrmap_memory(&d->tag_index.other) + addrmap_memory(&d->stack_index.other) + intern_memory(&d->pool);
+	       d->tags_size * sizeof(*d->tags) + d->stacks_size * sizeof(*d->stacks) +
+	       d->names_size * sizeof(*d->names) + addrmap_memory(&d->family_index.other) +
+	       addrmap_memory(&d->module_index.other) + addrmap_memory(&d->frame_index.other) +
+	       addrmap_memory(&d->node_index.other) + addrmap_memory(&d->tag_index.other) +
+	       addrmap_memory(&d->stack_index.other) + intern_memory(&d->pool);
 }

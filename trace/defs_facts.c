@@ -77,7 +77,8 @@ void defs_names_fact(const struct defs *d, uint32_t index, struct fact_name *nam
 
 	for (uint32_t i = 0; i < frame->nnames; i++) {
 		const struct defs_name *name = &d->names[frame->names + i];
-		names[i] = (struct fact_name){ name->function, name->linkage, name->file, name->line, name->inlined };
+		names[i] = (struct fact_name){ name->function, name->linkage, name->file, name->line,
+					       name->inlined };
 	}
 	set_info(f, MMT_NAMES);
 	f->names.frame = frame->number;

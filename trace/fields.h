@@ -46,47 +46,51 @@
 
 #define REFERENCES ADDRESS(ref.addr) STACK(ref.stack) U64(ref.by) U64(ref.count)
 
-#define FIELDS_OF_INFO											\
-	KIND(MMT_RUN, RUN())										\
-	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())		\
-	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name) SINCE(1)			\
-			      FLAGS(family_name.refs, MMT_FAMILY_REFS, family_name.ranges, MMT_FAMILY_RANGES)	\
-			      TEXT(family_name.noun))						\
-	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo)		\
-			 U64(module.hi) TEXT(module.path) TEXT(module.build_id))			\
-	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module)				\
-			FLAGS(frame.exact, MMT_FRAME_EXACT, frame.skip, MMT_FRAME_SKIP))		\
-	KIND(MMT_NODE, U32(node.number) U32(node.caller) U32(node.frame))				\
-	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end) SINCE(1) U32(stack.tag))	\
-	KIND(MMT_NAMES, U32(names.frame) LIST())							\
-	KIND(MMT_PROBE, U32(probe.number) U32(probe.family) TEXT(probe.rule) TEXT(probe.module) TEXT(probe.note)) \
-	KIND(MMT_HITS, U32(hits.probe) U64(hits.hits))							\
-	KIND(MMT_LOST, TEXT(lost.reason) U64(lost.count))						\
-	KIND(MMT_COUNT, U32(count.which) U64(count.value))						\
-	KIND(MMT_GAP, U64(gap.start_us) U64(gap.length_us) TEXT(gap.why))				\
-	KIND(MMT_NOTE, TEXT(note))									\
-	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS() \
-			SINCE(3) U64(place.bytes))						\
-	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))						\
-	KIND(MMT_END, )											\
-	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))							\
-	KIND(MMT_SKIP, TEXT(skip))									\
-	KIND(MMT_VERDICTS, LOOK())									\
-	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())							\
-	KIND(MMT_SAMPLE, STACK(sample.stack) SAMPLE())							\
-	KIND(MMT_BUDGET, BUDGET())									\
-	KIND(MMT_MEMORY, SIGNED(memory.pid) TEXT(memory.name) U64(memory.point.at_us) U64(memory.point.anonymous)	\
-			 U64(memory.point.file) U64(memory.point.shared) U64(memory.point.swapped) U64(memory.point.heap)) \
+#define FIELDS_OF_INFO                                                                                       \
+	KIND(MMT_RUN, RUN())                                                                                 \
+	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())                  \
+	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name) SINCE(1)                        \
+				      FLAGS(family_name.refs, MMT_FAMILY_REFS, family_name.ranges,           \
+					    MMT_FAMILY_RANGES) TEXT(family_name.noun))                       \
+	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo) U64(module.hi)  \
+				 TEXT(module.path) TEXT(module.build_id))                                    \
+	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module)                                    \
+				FLAGS(frame.exact, MMT_FRAME_EXACT, frame.skip, MMT_FRAME_SKIP))             \
+	KIND(MMT_NODE, U32(node.number) U32(node.caller) U32(node.frame))                                    \
+	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end) SINCE(1) U32(stack.tag))            \
+	KIND(MMT_NAMES, U32(names.frame) LIST())                                                             \
+	KIND(MMT_PROBE,                                                                                      \
+	     U32(probe.number) U32(probe.family) TEXT(probe.rule) TEXT(probe.module) TEXT(probe.note))       \
+	KIND(MMT_HITS, U32(hits.probe) U64(hits.hits))                                                       \
+	KIND(MMT_LOST, TEXT(lost.reason) U64(lost.count))                                                    \
+	KIND(MMT_COUNT, U32(count.which) U64(count.value))                                                   \
+	KIND(MMT_GAP, U64(gap.start_us) U64(gap.length_us) TEXT(gap.why))                                    \
+	KIND(MMT_NOTE, TEXT(note))                                                                           \
+	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS()    \
+				SINCE(3) U64(place.bytes))                                                   \
+	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))                                                  \
+	KIND(MMT_END, )                                                                                      \
+	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))                                                        \
+	KIND(MMT_SKIP, TEXT(skip))                                                                           \
+	KIND(MMT_VERDICTS, LOOK())                                                                           \
+	KIND(MMT_JUDGED, U32(judged.verdict) JUDGED())                                                       \
+	KIND(MMT_SAMPLE, STACK(sample.stack) SAMPLE())                                                       \
+	KIND(MMT_BUDGET, BUDGET())                                                                           \
+	KIND(MMT_MEMORY, SIGNED(memory.pid) TEXT(memory.name) U64(memory.point.at_us)                        \
+				 U64(memory.point.anonymous) U64(memory.point.file) U64(memory.point.shared) \
+					 U64(memory.point.swapped) U64(memory.point.heap))                   \
 	KIND(MMT_RUNTIME, TEXT(runtime))
 
 /*
  * The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget.
  */
-#define FIELDS_OF_SAMPLE(X) 								\
-	X(seen) X(late_seen) X(chunk_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)	\
-	X(hits_exposed) X(exposed2)
-#define FIELDS_OF_BUDGET(X)										\
-	X(promise_ppm) X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)	\
-	X(candidates) X(unfound)
+#define FIELDS_OF_SAMPLE(X)                                                                                  \
+	X(seen)                                                                                              \
+	X(late_seen) X(chunk_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)       \
+		X(hits_exposed) X(exposed2)
+#define FIELDS_OF_BUDGET(X)                                                                                  \
+	X(promise_ppm)                                                                                       \
+	X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)    \
+		X(candidates) X(unfound)
 
 #endif

@@ -43,7 +43,8 @@ static int put(struct work *w, uint32_t frame)
 	return err == -ENOBUFS ? 0 : err;
 }
 
-int namesblock_append(const struct namesblock *to, const struct defs *d, const struct bits *frames, uint64_t *raw)
+int namesblock_append(const struct namesblock *to, const struct defs *d, const struct bits *frames,
+		      uint64_t *raw)
 {
 	cleanup_free struct work *w = malloc(sizeof(*w));
 	int err = 0;

@@ -22,6 +22,7 @@ struct namesblock {
  * Append the names of these @frames (indices of @d), if they have any. The payload's bytes are added to
  * *@raw. 0, -ENOMEM, or -errno of the write that failed: the file ends with a whole block.
  */
-must_check int namesblock_append(const struct namesblock *to, const struct defs *d, const struct bits *frames, uint64_t *raw);
+must_check int namesblock_append(const struct namesblock *to, const struct defs *d, const struct bits *frames,
+				 uint64_t *raw);
 
 #endif

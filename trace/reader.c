@@ -110,7 +110,8 @@ static int take_facts(struct reader *r, const void *payload, size_t n)
 	if (got == -EPROTO)
 		open_damage(r, "a block's checksum is right, but a part of it makes no sense");
 	else if (got == -ENOTSUP)
-		open_damage(r, "a block holds events that this version does not know; it was written by a newer one");
+		open_damage(r, "a block holds events that this version does not know; it was written by a "
+			       "newer one");
 	else
 		return got;
 	return 0;
@@ -122,7 +123,8 @@ static int take_block(struct reader *r, const struct block_head *h, const uint8_
 	int err = unpacker_unpack(r->unpacker, h->codec, stored, h->stored, h->length, &payload);
 
 	if (err == -ENOTSUP)
-		open_damage(r, "a block is packed in a way that this version does not know; it was written by a newer one");
+		open_damage(r, "a block is packed in a way that this version does not know; it was written "
+			       "by a newer one");
 	else if (err)
 		open_damage(r, "a block's checksum is right, but it cannot be unpacked");
 	return err ? 0 : take_facts(r, payload, h->length);
@@ -171,8 +173,8 @@ static int serve_whole(struct reader *r, const struct block_head *h, const uint8
 /* Where a block may begin in these bytes, its magic perhaps cut off by their end; @end if nowhere. */
 static const uint8_t *find_magic(const uint8_t *p, const uint8_t *end)
 {
-	static const uint8_t magic[4] = { MMT_BLOCK_MAGIC & 255, MMT_BLOCK_MAGIC >> 8 & 255, MMT_BLOCK_MAGIC >> 16 & 255,
-					  MMT_BLOCK_MAGIC >> 24 };
+	static const uint8_t magic[4] = { MMT_BLOCK_MAGIC & 255, MMT_BLOCK_MAGIC >> 8 & 255,
+					  MMT_BLOCK_MAGIC >> 16 & 255, MMT_BLOCK_MAGIC >> 24 };
 
 	while ((p = memchr(p, magic[0], (size_t)(end - p)))) {
 		size_t n = (size_t)(end - p);
@@ -183,8 +185,8 @@ static const uint8_t *find_magic(const uint8_t *p, const uint8_t *end)
 	return end;
 }
 
-static void serve_broken(struct reader *r, enum block_state state, const struct block_head *h, const uint8_t *p,
-			 size_t n)
+static void serve_broken(struct reader *r, enum block_state state, const struct block_head *h,
+			 const uint8_t *p, size_t n)
 {
 	static const char *const why[] = {
 		[BLOCK_NONE] = "there should be a block here, and is none",

@@ -130,8 +130,8 @@ int tracefile_reopen(struct tracefile *t, const char *path)
 	t->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (t->fd < 0)
 		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? -ESTALE : -errno;
-	if (!fstat(t->fd, &st) && st.st_dev == t->dev && st.st_ino == t->ino && (uint64_t)st.st_size == t->bytes &&
-	    lseek(t->fd, st.st_size, SEEK_SET) == st.st_size)
+	if (!fstat(t->fd, &st) && st.st_dev == t->dev && st.st_ino == t->ino &&
+	    (uint64_t)st.st_size == t->bytes && lseek(t->fd, st.st_size, SEEK_SET) == st.st_size)
 		return 0;
 	close(t->fd);
 	t->fd = -1;

@@ -169,7 +169,8 @@ static int begin_piece(struct writer *w)
 /* Whatever fails, what was put before is written. */
 static int finish_piece(struct writer *w)
 {
-	int err = turn(w, w->opt.finish), flushed = w->err ? w->err : flush(w), closed = tracefile_close(&w->file);
+	int err = turn(w, w->opt.finish), flushed = w->err ? w->err : flush(w),
+	    closed = tracefile_close(&w->file);
 
 	if (err || flushed)
 		return err ? err : flushed;

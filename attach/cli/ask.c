@@ -28,7 +28,8 @@ static const char *get_answer(struct dialogue *d, const char *question, const ch
 {
 	char *end;
 
-	fprintf(d->out, "%s%s%s%s ", question, standard ? " [" : "", standard ? standard : "", standard ? "]" : "");
+	fprintf(d->out, "%s%s%s%s ", question, standard ? " [" : "", standard ? standard : "",
+		standard ? "]" : "");
 	fflush(d->out);
 	if (getline(&d->line, &d->size, d->in) < 0) {
 		fputc('\n', d->out);
@@ -65,7 +66,9 @@ static int add_option(struct ask *a, const char *option, const char *value)
 /* No character in it is special to a shell. */
 static bool is_plain(const char *text)
 {
-	return *text && !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")];
+	return *text &&
+	       !text[strspn(text,
+			    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")];
 }
 
 static void show_word(struct dialogue *d, const char *word)
@@ -184,7 +187,8 @@ static int ask_families(struct dialogue *d, struct ask *a, pid_t pid)
 	}
 	show_offers(d, &offers);
 	do {
-		answer = get_answer(d, "what to watch? (several with commas)", offers.n ? offers.all[0].family->name : "libc");
+		answer = get_answer(d, "what to watch? (several with commas)",
+				    offers.n ? offers.all[0].family->name : "libc");
 	} while (answer && !take_names(d, &offers, answer, &names));
 	r = answer ? add_option(a, "--family", strbuf_str(&names)) : -ECANCELED;
 	offers_fini(&offers);

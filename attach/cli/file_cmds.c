@@ -45,8 +45,8 @@ static int name_what_is_reported(const struct options *opt, struct ledger *l)
 
 /* --- report --- */
 
-static int summarize(const struct options *opt, struct reporting *reporting, const char *const *paths, size_t n,
-		     struct summary *out)
+static int summarize(const struct options *opt, struct reporting *reporting, const char *const *paths,
+		     size_t n, struct summary *out)
 {
 	struct ledger l;
 	int r = read_traces(opt, paths, n, false, &l);
@@ -100,7 +100,8 @@ static int refuse_sampled(const struct options *opt, const struct summary *old, 
 
 	if (!first && !summary_is_sampled(&new->run))
 		return 0;
-	log_error("%s is of a sampled run (--budget), which knows only some of the blocks: what it kept cannot be held against another run",
+	log_error("%s is of a sampled run (--budget), which knows only some of the blocks: what it kept "
+		  "cannot be held against another run",
 		  opt->files.all[first ? 0 : 1]);
 	log_hint("the reports of both say how much each place keeps a minute: mmattach report --format csv");
 	return -EINVAL;

@@ -37,7 +37,8 @@ static void look_at_family(const struct offers *o, size_t family, struct offer *
 	*f = (struct offer){ .family = &o->rules.families[family] };
 	for (size_t i = 0; i < o->rules.nrules; i++) {
 		const struct rule *r = &o->rules.rules[i];
-		const struct module *m = r->family == family && !rule_is_scope(r) ? look_for(o->modules, r) : NULL;
+		const struct module *m =
+			r->family == family && !rule_is_scope(r) ? look_for(o->modules, r) : NULL;
 
 		f->found += m != NULL;
 		any |= m && takes(r);

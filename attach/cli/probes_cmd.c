@@ -58,7 +58,8 @@ static int list_packs(FILE *out)
 	const struct pack *packs = packs_all(&n);
 	int r = 0;
 
-	fprintf(out, "What can be watched: packs of rules, and their families. --family NAME,... picks some by either name;\n"
+	fprintf(out, "What can be watched: packs of rules, and their families. --family NAME,... picks some "
+		     "by either name;\n"
 		     "-p PID or -n NAME shows where their traps would go.\n");
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = list_pack(&packs[i], out);
@@ -73,7 +74,8 @@ struct printing {
 	struct probes_json json;
 };
 
-static void print_module(struct printing *p, const struct module *m, struct decoder *d, const struct plan_set *set)
+static void print_module(struct printing *p, const struct module *m, struct decoder *d,
+			 const struct plan_set *set)
 {
 	char text[4096];
 
@@ -159,8 +161,8 @@ static void print_offers(struct printing *p, pid_t pid)
 	else
 		fputs("\nfamilies that are there (--family):\n", p->out);
 	for (size_t i = 0; i < offers.n && !p->opt->json; i++)
-		fprintf(p->out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name, offers.all[i].found,
-			offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
+		fprintf(p->out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name,
+			offers.all[i].found, offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
 	offers_fini(&offers);
 }
 

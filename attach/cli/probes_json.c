@@ -84,8 +84,8 @@ static void put_plan(struct strbuf *sb, const struct ruleset *rs, const struct m
 	strbuf_puts(sb, "]}");
 }
 
-void probes_json_module(struct probes_json *j, const struct ruleset *rs, const struct module *m, struct decoder *d,
-			const struct plan_set *set)
+void probes_json_module(struct probes_json *j, const struct ruleset *rs, const struct module *m,
+			struct decoder *d, const struct plan_set *set)
 {
 	for (size_t i = 0; i < set->n; i++) {
 		json_next_line(&j->sb, j->nplans++, "  ");

@@ -34,8 +34,8 @@ struct probes_json {
 };
 
 void probes_json_begin(struct probes_json *j, const struct target_info *t);
-void probes_json_module(struct probes_json *j, const struct ruleset *rs, const struct module *m, struct decoder *d,
-			const struct plan_set *set);
+void probes_json_module(struct probes_json *j, const struct ruleset *rs, const struct module *m,
+			struct decoder *d, const struct plan_set *set);
 void probes_json_offers(struct probes_json *j, const struct offers *offers);	/* once, after the modules */
 
 /* Print it. 0 or -ENOMEM. */

@@ -27,8 +27,10 @@ static struct summary_sum sum_of(const struct census_sum *s)
 static void add_arena(struct scan_report *r, const struct census_arena *a)
 {
 	scan_add_arena(r, &(struct scan_arena){
-		.at = a->at, .system_bytes = a->system_bytes, .walked_bytes = a->walked_bytes, .used = sum_of(&a->used),
-		.fast = sum_of(&a->fast), .tcache = sum_of(&a->tcache), .bins = sum_of(&a->bins), .top_bytes = a->top_bytes,
+		.at = a->at, .system_bytes = a->system_bytes, .walked_bytes = a->walked_bytes,
+		.used = sum_of(&a->used),
+		.fast = sum_of(&a->fast), .tcache = sum_of(&a->tcache), .bins = sum_of(&a->bins),
+		.top_bytes = a->top_bytes,
 		.other_bytes = a->other_bytes,
 	});
 }
@@ -52,8 +54,11 @@ static void add_heap(struct scan *sc)
 	for (size_t i = 0; i < c->narenas; i++)
 		add_arena(r, &c->arenas[i]);
 	if (c->others)
-		summary_note(&r->summary, "the C library is there more than once (dlmopen), each with a malloc of its own: these are only the blocks of the "
-			     "one that has given out most; %zu more %s %" PRIu64 " bytes from the system", c->others, c->others == 1 ? "has" : "have", c->others_bytes);
+		summary_note(&r->summary,
+			     "the C library is there more than once (dlmopen), each with a malloc of its "
+			     "own: these are only the blocks of the "
+			     "one that has given out most; %zu more %s %" PRIu64 " bytes from the system",
+			     c->others, c->others == 1 ? "has" : "have", c->others_bytes);
 	if (c->nproblems)
 		scan_add_problem(r, c->problem.at, c->problem.what);
 	r->more_problems = c->nproblems ? c->nproblems - 1 : 0;
@@ -119,10 +124,14 @@ static int judge(struct scan *sc)
 static void note_watched(struct scan *sc)
 {
 	if (sc->watched.there)
-		summary_note(&sc->report.summary, "stacks are those of the trace: a block that was released after it ended, and "
-			     "whose place was given out again with about the same size, is shown with the stack of the earlier one");
+		summary_note(&sc->report.summary,
+			     "stacks are those of the trace: a block that was released after it ended, and "
+			     "whose place was given out again with about the same size, is shown with the "
+			     "stack of the earlier one");
 	if (sc->watched.there && !sc->census.known)
-		summary_note(&sc->report.summary, "only blocks that the trace knows are judged, whether or not they are still in use");
+		summary_note(
+			&sc->report.summary,
+			"only blocks that the trace knows are judged, whether or not they are still in use");
 }
 
 /* Python, GlusterFS and others begin each block with their own header, and use pointers behind it. */
@@ -132,8 +141,10 @@ static void note_headers(struct scan *sc)
 
 	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
 		return;
-	summary_note(&sc->report.summary, "so much is possibly lost because so much is only pointed at behind its beginning: where a "
-		     "program puts a header of its own before each block, that says little");
+	summary_note(
+		&sc->report.summary,
+		"so much is possibly lost because so much is only pointed at behind its beginning: where a "
+		"program puts a header of its own before each block, that says little");
 }
 
 static int examine(struct scan *sc)
@@ -158,7 +169,8 @@ static int examine(struct scan *sc)
 		log_error_errno(r, "cannot make the report");
 	} else if (snapshot_damaged(&sc->snapshot)) {
 		/* zeros were read where memory should have been */
-		log_error("the core file, or a file of the program, was cut short while it was read: nothing that was found is certain");
+		log_error("the core file, or a file of the program, was cut short while it was read: nothing "
+			  "that was found is certain");
 		r = -EIO;
 	}
 	return r;
@@ -183,7 +195,8 @@ static int print(struct scan *sc)
 static int look(struct scan *sc, int argc, char **argv)
 {
 	const struct scan_live live = {
-		.opt = sc->opt, .target = &sc->target, .modules = &sc->modules, .snapshot = &sc->snapshot, .backing = &sc->backing,
+		.opt = sc->opt, .target = &sc->target, .modules = &sc->modules, .snapshot = &sc->snapshot,
+		.backing = &sc->backing,
 		.census = &sc->census, .report = &sc->report,
 	};
 	int r = sc->opt->core ? scan_core(sc) : scan_live(&live, argc, argv);

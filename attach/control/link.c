@@ -153,9 +153,16 @@ static int await_done(struct link *l, struct stall_timer *p, uint64_t limit_ns)
 static const char *command_name(enum command_op op)
 {
 	static const char *const names[] = {
-		[COMMAND_NONE] = "none", [COMMAND_SEIZE] = "seize", [COMMAND_PLANT] = "plant",
-		[COMMAND_FORGET] = "forget", [COMMAND_RELEASE] = "release", [COMMAND_LEAD] = "lead", [COMMAND_TAKE_OVER] = "take over",
-		[COMMAND_STOP_ALL] = "stop all", [COMMAND_NEXT_STOPPED] = "next stopped", [COMMAND_RESUME_ALL] = "resume all",
+		[COMMAND_NONE] = "none",
+		[COMMAND_SEIZE] = "seize",
+		[COMMAND_PLANT] = "plant",
+		[COMMAND_FORGET] = "forget",
+		[COMMAND_RELEASE] = "release",
+		[COMMAND_LEAD] = "lead",
+		[COMMAND_TAKE_OVER] = "take over",
+		[COMMAND_STOP_ALL] = "stop all",
+		[COMMAND_NEXT_STOPPED] = "next stopped",
+		[COMMAND_RESUME_ALL] = "resume all",
 		[COMMAND_LET_END] = "let end",
 		[COMMAND_LEAVE] = "leave",
 	};

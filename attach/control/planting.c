@@ -114,7 +114,8 @@ static void say_not_watched(const struct module *m, const struct plan *plan)
 		log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
 }
 
-static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc, uint32_t *number)
+static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc,
+		     uint32_t *number)
 {
 	size_t known = p->nprobes;
 	struct probe *probe = probe_for(p, m, plan);
@@ -123,7 +124,8 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		return -ENOMEM;
 	*number = probe - p->probes;
 	*probe = (struct probe){
-		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind, .forwards = plan->forwards,
+		.hits = probe->hits, .rule = plan->rule, .module = m, .kind = plan->kind,
+		.forwards = plan->forwards,
 		.glibc = glibc,
 		.body = { plan->body.lo + m->bias, plan->body.hi + m->bias },
 	};
@@ -138,7 +140,8 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 }
 
 /* Queue one site for planting; its number in @i. -ENOSPC: no number is left. */
-static int new_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule, uint32_t *i)
+static int new_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule,
+		    uint32_t *i)
 {
 	struct site *to;
 	int r = link_new_site(p->link, i);
@@ -267,7 +270,8 @@ static void say_not_trapped(struct planting *p, uint32_t i, const char *where, c
 {
 	struct probe *probe = p->sites[i].probe == NO_PROBE ? NULL : &p->probes[p->sites[i].probe];
 
-	log_warn("%s %s: not trapped at %s: %s", probe ? "function" : "the", probe ? probe->function : "dynamic linker", where, why);
+	log_warn("%s %s: not trapped at %s: %s", probe ? "function" : "the",
+		 probe ? probe->function : "dynamic linker", where, why);
 	log_hint("%s; calls that pass it are not seen", hint);
 	if (probe)
 		snprintf(probe->why_not, sizeof(probe->why_not), "not trapped at %.100s: %s", where, why);
@@ -296,15 +300,18 @@ static void say_refused(struct planting *p, uint32_t i)
 	int err = p->link->shared->plant_result[i];
 	char where[256];
 
-	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name, p->link->shared->sites[i].addr - info->module->bias);
+	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name,
+		 p->link->shared->sites[i].addr - info->module->bias);
 	if (err == -EILSEQ) {
 		say_other_code(p, i, where);
 	} else if (err == -ETXTBSY) {
-		say_not_trapped(p, i, where, "its code is mapped shared", "a trap would be written into the file itself");
+		say_not_trapped(p, i, where, "its code is mapped shared",
+				"a trap would be written into the file itself");
 	} else {
 		log_warn_errno(err, "cannot plant a trap at %s", where);
 		if (info->probe != NO_PROBE)
-			snprintf(p->probes[info->probe].why_not, sizeof(p->probes[0].why_not), "no trap at %.100s: %s", where, strerror(-err));
+			snprintf(p->probes[info->probe].why_not, sizeof(p->probes[0].why_not),
+				 "no trap at %.100s: %s", where, strerror(-err));
 	}
 }
 
@@ -318,8 +325,8 @@ int planting_plant(struct planting *p)
 		uint32_t site = p->waiting[i];
 
 		log_debug(TRAP, "site %u at " PRItaddr ": %s", site, p->link->shared->sites[site].addr,
-			  p->link->shared->plant_result[site] ? strerror(-p->link->shared->plant_result[site]) :
-								"planted");
+			  p->link->shared->plant_result[site] ? strerror(-p->link->shared->plant_result[site])
+							      : "planted");
 		if (p->link->shared->plant_result[site] < 0)
 			say_refused(p, site);
 	}
@@ -424,8 +431,8 @@ uint32_t planting_wrapper_at(const struct planting *p, taddr ret, uint16_t famil
 	for (size_t i = 0; i < p->nprobes; i++) {
 		const struct probe *probe = &p->probes[i];
 
-		if (probe->kind == PLAN_WRAPPER && plan_family(probe->rule) == family && ret >= probe->body.lo &&
-		    ret < probe->body.hi)
+		if (probe->kind == PLAN_WRAPPER && plan_family(probe->rule) == family &&
+		    ret >= probe->body.lo && ret < probe->body.hi)
 			return i;
 	}
 	return NO_PROBE;

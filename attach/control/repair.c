@@ -139,8 +139,8 @@ static void leave_alone(struct repairer *r, const struct module *m)
 	r->left++;
 	fputs("left alone ", r->out);
 	print_place(r, m, range->lo);
-	fprintf(r->out, ": %zu of %" PRIu64 " bytes differ from the file%s\n", range->differ, range->hi - range->lo,
-		range->ntraps ? ", int3 among them" : "");
+	fprintf(r->out, ": %zu of %" PRIu64 " bytes differ from the file%s\n", range->differ,
+		range->hi - range->lo, range->ntraps ? ", int3 among them" : "");
 }
 
 /* The range is complete: repair or list it. */
@@ -243,7 +243,8 @@ static bool can_compare(const struct repairer *r, const struct module *m)
 	if (!m->img)
 		fprintf(r->out, "not compared: %s: %s\n", m->path, m->why_not);
 	else if (elfimage_textrel(m->img))
-		fprintf(r->out, "not compared: %s: its code is changed when it is loaded (text relocations)\n", m->path);
+		fprintf(r->out, "not compared: %s: its code is changed when it is loaded (text relocations)\n",
+			m->path);
 	else
 		return true;
 	return false;

@@ -46,7 +46,8 @@ static bool read_map(const char *at, size_t n, struct map *out)
 	/* a copy of the line, because sscanf takes the length of the whole text that it is given */
 	memcpy(line, at, n);
 	line[n] = '\0';
-	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 "%*[ ]%7s", &out->lo, &out->hi, out->perms, &out->inode, out->name) >= 4 &&
+	return sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s %*s %*s %" SCNu64 "%*[ ]%7s", &out->lo, &out->hi,
+		      out->perms, &out->inode, out->name) >= 4 &&
 	       out->hi > out->lo;
 }
 
@@ -64,8 +65,9 @@ static bool is_arena(const struct map *m, const struct map *next)
 {
 	const uint64_t end = (m->hi | (ARENA_HEAP - 1)) + 1;
 
-	return m->lo >= ARENA_LOWEST && !(m->lo % ARENA_HEAP) && !m->inode && !m->name[0] && !strcmp(m->perms, "rw-p") &&
-	       next->lo == m->hi && next->hi >= end && !strcmp(next->perms, "---p");
+	return m->lo >= ARENA_LOWEST && !(m->lo % ARENA_HEAP) && !m->inode && !m->name[0] &&
+	       !strcmp(m->perms, "rw-p") && next->lo == m->hi && next->hi >= end &&
+	       !strcmp(next->perms, "---p");
 }
 
 /* All of malloc's: what it got by brk, and the heaps of its other arenas. */
@@ -130,7 +132,8 @@ static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 	free(text);
 }
 
-static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps, uint64_t now_ns)
+static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps,
+		   uint64_t now_ns)
 {
 	struct fact f = { .kind = MMT_INFO, .info = MMT_MEMORY, .time_us = recorder_time(r, now_ns), .memory = { .pid = pid, .name = name } };
 

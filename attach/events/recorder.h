@@ -60,7 +60,8 @@ void recorder_put_event(struct recorder *r, uint32_t family, const struct fact *
 /* Counts that only grow: recorded only if they have changed. */
 void recorder_count(struct recorder *r, uint64_t time_us, uint32_t which, uint64_t value);
 void recorder_lost(struct recorder *r, uint64_t time_us, const char *reason, uint64_t count);
-void recorder_note(struct recorder *r, uint64_t time_us, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void recorder_note(struct recorder *r, uint64_t time_us, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /*
  * For a copy of this process: go on in its own file @path, which begins as the trace. 0 or -errno (logged).

@@ -32,7 +32,8 @@ void rule_values_read(const struct record_hit *hit, const struct site *s, const 
 
 bool rule_values_get(const struct rule_values *v, const struct expr *e, uint64_t *out)
 {
-	return (v->args || !expr_uses_args(e, &v->rule->loads)) && expr_eval(e, &v->rule->loads, &v->values, out);
+	return (v->args || !expr_uses_args(e, &v->rule->loads)) &&
+	       expr_eval(e, &v->rule->loads, &v->values, out);
 }
 
 enum rule_values_holds rule_values_hold(const struct rule_values *v)

@@ -42,6 +42,7 @@ enum rule_values_tagged { TAGGED, TAGGED_NOT, TAGGED_UNREAD };
  * The rule's tag as text: @out is @buf, or a string of the hit; NULL if there is none (the rule has no tag,
  * or a null pointer), or if it was not read.
  */
-enum rule_values_tagged rule_values_tag(const struct rule_values *v, char buf[RULE_VALUES_TAG], const char **out);
+enum rule_values_tagged rule_values_tag(const struct rule_values *v, char buf[RULE_VALUES_TAG],
+					const char **out);
 
 #endif

@@ -130,7 +130,8 @@ static const struct defs_frame *caller(const struct scope *s, const struct ledge
 	struct summary_frame named[WRAPPERS_MAX];
 	size_t n = 0;
 
-	for (uint32_t node = d->stacks[stack].node; node != DEFS_NONE && n < WRAPPERS_MAX; node = d->nodes[node].caller) {
+	for (uint32_t node = d->stacks[stack].node; node != DEFS_NONE && n < WRAPPERS_MAX;
+	     node = d->nodes[node].caller) {
 		const struct defs_frame *f = &d->frames[d->nodes[node].frame];
 
 		named[n] = (struct summary_frame){

@@ -44,7 +44,8 @@ void suspect_frees_init(struct suspect_frees *d);
 void suspect_frees_fini(struct suspect_frees *d);
 
 /* 0 or -ENOMEM. */
-must_check int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const struct suspect_free *a, uint32_t probe);
+must_check int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const struct suspect_free *a,
+				 uint32_t probe);
 
 /* Remove those of thread @tid; false if there are none. Call suspect_found_fini afterwards. */
 bool suspect_frees_take(struct suspect_frees *d, uint32_t tid, struct suspect_found *out);

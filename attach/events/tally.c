@@ -15,7 +15,8 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	       tally_stack_of *stack_of, void *stack_ctx)
 {
 	*t = (struct tally){
-		.planting = planting, .recorder = recorder, .scope = scope, .stack_of = stack_of, .stack_ctx = stack_ctx,
+		.planting = planting, .recorder = recorder, .scope = scope, .stack_of = stack_of,
+		.stack_ctx = stack_ctx,
 		.counting = true,
 	};
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));

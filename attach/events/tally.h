@@ -37,8 +37,8 @@
 #include "report/ledger/released.h"
 
 /* The number of the stack of a hit at @s, without @skip frames, tagged @tag (NULL: no tag). 0 or -ENOMEM. */
-typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip, const char *tag,
-			   uint32_t *number);
+typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip,
+			   const char *tag, uint32_t *number);
 
 struct tally {
 	struct planting *planting;
@@ -66,8 +66,8 @@ struct tally {
 };
 
 /* Counting begins at once, unless a rule says from where. 0 or -ENOMEM. */
-must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder, struct scope *scope,
-			  tally_stack_of *stack_of, void *stack_ctx);
+must_check int tally_init(struct tally *t, struct planting *planting, struct recorder *recorder,
+			  struct scope *scope, tally_stack_of *stack_of, void *stack_ctx);
 void tally_fini(struct tally *t);
 
 void tally_hit(struct tally *t, const struct record_hit *hit);

@@ -17,7 +17,8 @@ static bool is_held(const struct tally *t, const struct tallied *x, taddr addr, 
 static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint64_t size, uint32_t stack)
 {
 	const struct fact f = {
-		.kind = MMT_ALLOC, .time_us = tallied_time(t, x), .block = { .addr = addr, .size = size, .stack = stack },
+		.kind = MMT_ALLOC, .time_us = tallied_time(t, x),
+		.block = { .addr = addr, .size = size, .stack = stack },
 	};
 
 	released_remove(t->released, tallied_key(x, addr));
@@ -217,7 +218,8 @@ static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
 				 (uint32_t)(x->probe - t->planting->probes) };
 	const struct passed_on *last = addrmap_get(&t->passed, thread_key(x));
 
-	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp && !is_held(t, x, ptr, NULL))
+	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp &&
+	    !is_held(t, x, ptr, NULL))
 		return true;
 	if (x->probe->forwards && addrmap_put(&t->passed, thread_key(x), &now) < 0)
 		t->out_of_memory = true;
@@ -317,7 +319,8 @@ static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
 {
 	const struct suspect_free d = {
-		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by, .again = o->was == REALLOC_RELEASED,
+		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by,
+		.again = o->was == REALLOC_RELEASED,
 		.before = o->before,
 	};
 	taddr key = tallied_key(x, o->addr);

@@ -36,7 +36,8 @@ static void put_end(struct tally *t, const struct tallied *x, uint32_t kind, con
 }
 
 /* [@lo, @hi) was removed from @was. @kind: the fact to record if nothing is left. */
-static void put_cut(struct tally *t, const struct tallied *x, uint32_t kind, const struct range *was, taddr lo, taddr hi)
+static void put_cut(struct tally *t, const struct tallied *x, uint32_t kind, const struct range *was,
+		    taddr lo, taddr hi)
 {
 	struct range left = *was;
 
@@ -126,7 +127,8 @@ static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, u
 
 	if (holds == HOLDS_NOT)
 		return false;
-	if (holds == HOLDS && rule_values_get(&x->values, &x->rule->ptr, ptr) && rule_values_get(&x->values, &x->rule->size, size))
+	if (holds == HOLDS && rule_values_get(&x->values, &x->rule->ptr, ptr) &&
+	    rule_values_get(&x->values, &x->rule->size, size))
 		return true;
 	tallied_unread(t, x);
 	return false;
@@ -230,7 +232,8 @@ static void move_opens(struct tally *t, const struct tallied *x)
 	struct range was;
 	int r = 0;
 
-	if (!rule_values_get(&x->values, &x->rule->old, &m.lo) || !rule_values_get(&x->values, &x->rule->was, &was_size))
+	if (!rule_values_get(&x->values, &x->rule->old, &m.lo) ||
+	    !rule_values_get(&x->values, &x->rule->was, &was_size))
 		return;
 	m.hi = m.lo + was_size;
 	while (r >= 0 && (r = ranges_take(ranges_of(t, x), m.lo, m.hi, &was)) > 0) {
@@ -246,7 +249,8 @@ static void move_opens(struct tally *t, const struct tallied *x)
 }
 
 /* What was put aside is at @to now, but only its first @size bytes. The rest has been freed. */
-static void put_parts(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to, uint64_t size)
+static void put_parts(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to,
+		      uint64_t size)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		struct range part = m->parts[i];

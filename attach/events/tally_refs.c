@@ -52,7 +52,8 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	if (x->hit->head.flags & RECORD_OPENS || rule_values_hold(&x->values) == HOLDS_NOT)
 		return;
 	if (rule_values_hold(&x->values) == HOLDS_UNREAD || !rule_values_get(&x->values, &r->ptr, &f.ref.addr) ||
-	    !rule_values_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX || !count_after(x, f.ref.by, &f.ref.count)) {
+	    !rule_values_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX ||
+	    !count_after(x, f.ref.by, &f.ref.count)) {
 		tallied_unread(t, x);
 		return;
 	}

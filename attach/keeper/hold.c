@@ -22,7 +22,8 @@ void hold_end(struct keeper *k, struct tracee *t)
 	atomic_store(&k->shared->hold[t - k->threads.all], 0);
 	atomic_fetch_add_explicit(&counts->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
 	if (t->has_hit)
-		atomic_fetch_add_explicit(&counts->hit_served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->hit_served_ns, keeper_clock_ns() - t->seen_ns,
+					  memory_order_relaxed);
 	k->held--;
 	budget_waited(k, t);
 }

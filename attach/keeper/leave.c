@@ -233,7 +233,8 @@ static void part_from_threads(struct keeper *k)
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
 		part(k, t);
-	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) && stall_timer_look(&p, keeper_clock_ns()) < LEAVE_NS) {
+	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) &&
+	       stall_timer_look(&p, keeper_clock_ns()) < LEAVE_NS) {
 		settle_arrivals(k);
 		wait_a_little(k);
 	}
@@ -253,7 +254,8 @@ void leave(struct keeper *k, enum leave_reason reason)
 	atomic_fetch_add(&k->shared->end.uncleaned, newproc_clean_rest(k));
 	k->leaving = true;
 	atomic_store(&k->shared->end.at_ns, keeper_clock_ns());
-	atomic_store(&k->shared->end.blind_ns, k->reader.drop_since_ns ? k->reader.drop_since_ns : atomic_load(&k->shared->end.at_ns));
+	atomic_store(&k->shared->end.blind_ns,
+		     k->reader.drop_since_ns ? k->reader.drop_since_ns : atomic_load(&k->shared->end.at_ns));
 	if (k->target) {
 		part_from_threads(k);
 		if (k->mem >= 0)

@@ -47,7 +47,8 @@ enum copy_state {
  * @t is a copy that could not be cleaned, and has run into an int3; @before: its registers, just behind the
  * int3.
  */
-enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t, const struct user_regs_struct *before);
+enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t,
+				      const struct user_regs_struct *before);
 
 /* Try again to clean the copies that could not be cleaned, running or not. Returns how many still cannot. */
 uint32_t newproc_clean_rest(struct keeper *k);

@@ -33,7 +33,8 @@ void notify_bell(struct keeper *k)
 	notify_ring(k);
 }
 
-void notify_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value)
+void notify_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site,
+		   int64_t value)
 {
 	struct record *rec = ring_reserve(&k->shared->ring, sizeof(*rec));
 

@@ -21,6 +21,7 @@ void notify_bell(struct keeper *k);
 void notify_for_held(struct keeper *k);
 
 /* A record without a payload. If there is no space for it, it is counted as dropped. */
-void notify_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site, int64_t value);
+void notify_record(struct keeper *k, enum record_kind kind, uint16_t flags, pid_t tid, uint32_t site,
+		   int64_t value);
 
 #endif

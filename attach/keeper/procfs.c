@@ -130,7 +130,8 @@ bool procfs_in_vfork(pid_t pid, pid_t tid, int mem)
 		return arg[0] & CLONE_VFORK;
 	case SYS_clone3:
 		/* struct clone_args begins with the flags */
-		return pread(mem, &flags, sizeof(flags), (off_t)arg[0]) == sizeof(flags) && (flags & CLONE_VFORK);
+		return pread(mem, &flags, sizeof(flags), (off_t)arg[0]) == sizeof(flags) &&
+		       (flags & CLONE_VFORK);
 	default:
 		return false;
 	}

@@ -224,7 +224,8 @@ static int fence(struct keeper *k)
 		if (left != before)
 			last = stall_timer_begin(k->now_ns);
 		/* not ||: both must be called each time */
-		if ((stall_timer_look(&last, k->now_ns) > FENCE_NS) | (stall_timer_look(&all, k->now_ns) > FENCE_MOST_NS))
+		if ((stall_timer_look(&last, k->now_ns) > FENCE_NS) |
+		    (stall_timer_look(&all, k->now_ns) > FENCE_MOST_NS))
 			return too_late(k, late);
 	}
 	return 0;

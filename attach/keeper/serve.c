@@ -118,7 +118,8 @@ static bool is_kept(struct keeper *k, struct tracee *t)
 	/* with a budget waiting is charged, and few threads hit */
 	if (k->paid)
 		return false;
-	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP && fair_keeps(&k->fair, t, k->now_ns);
+	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP &&
+	       fair_keeps(&k->fair, t, k->now_ns);
 }
 
 /* false: it could not be served now (no space in the ring). */
@@ -246,7 +247,8 @@ void serve_queue(struct keeper *k)
 		const uint64_t now = keeper_clock_ns();
 
 		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
-		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns,
+					  memory_order_relaxed);
 	}
 	/* the controller may take our processor when it wakes: no thread waits for us now */
 	if (n)

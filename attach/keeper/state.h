@@ -81,7 +81,7 @@ struct keeper {
 	struct shared *shared;
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
-	int read_mem;			/* hits read memory through this one, as in struct remote_loads_from; -1 */
+	int read_mem; /* hits read memory through this one, as in struct remote_loads_from; -1 */
 	bool watching;			/* every thread is seized */
 	int last_status;		/* wait status of the last thread that ended */
 	pid_t controller;		/* our parent, as long as it lives */
@@ -109,7 +109,7 @@ struct keeper {
 	struct pausing pausing;
 	/* when the first thread of wait_stops_later is served again; 0: there is none */
 	uint64_t later_ns;
-	uint32_t nactive;			/* queued threads that wait for their peers, not for ring space */
+	uint32_t nactive; /* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
 	bool leaving;			/* traps are lifted: nothing is recorded from now on */
 	uint32_t news;			/* enum wait_news, not handled yet */

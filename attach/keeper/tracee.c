@@ -186,7 +186,8 @@ bool tracee_pending(const struct tracee *t, int sig, int *code)
  * is a filled mask that we have changed, since no program blocks SIGSEGV, SIGILL and SIGFPE one by one.
  */
 #define TRAP_BIT (1ull << (SIGTRAP - 1))
-#define FAULT_BITS (1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGBUS - 1))
+#define FAULT_BITS                                                                                           \
+	(1ull << (SIGSEGV - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGBUS - 1))
 
 void tracee_note_mask(struct tracee *t, uint64_t blocked)
 {
@@ -348,7 +349,8 @@ static uint64_t span_at(const struct tracee *t, taddr at)
 	struct iovec here = { &ts, sizeof(ts) }, there = { (void *)(uintptr_t)at, sizeof(ts) };
 
 	/* the thread itself gave this address to the kernel a moment ago: it is there */
-	if (!at || process_vm_readv(t->tid, &here, 1, &there, 1, 0) != sizeof(ts) || ts.tv_sec < 0 || ts.tv_sec > 1000000000)
+	if (!at || process_vm_readv(t->tid, &here, 1, &there, 1, 0) != sizeof(ts) || ts.tv_sec < 0 ||
+	    ts.tv_sec > 1000000000)
 		return UINT64_MAX;
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }

@@ -99,7 +99,7 @@ struct tracee {
 	uint32_t hold;		/* HELD: number of this hold, so that a late answer ends no other one */
 	bool for_stack;		/* HELD: only to have its stack unwound */
 	uint64_t last_hit_ns;
-	uint32_t window_hits, hits_before;	/* hits in this window and the one before (fair.h), while active */
+	uint32_t window_hits, hits_before; /* hits in this window and the one before (fair.h), while active */
 	uint64_t kept_ns;		/* how long it was kept waiting for its peers in this window */
 	bool kept;			/* the present stop is kept waiting */
 };

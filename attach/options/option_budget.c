@@ -39,7 +39,8 @@ int option_budget(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!parse(arg, &o->budget_ppm)) {
 		usage_refuse(err, "--budget %s: it is a percentage", arg);
-		return usage_advise(err, "for example --budget 1%%: threads of the target stand still for us for no more than a hundredth of the time");
+		return usage_advise(err, "for example --budget 1%%: threads of the target stand still for us "
+					 "for no more than a hundredth of the time");
 	}
 	if (o->budget_ppm < LEAST_PPM) {
 		usage_refuse(err, "--budget %s: nothing can be seen for so little", arg);
@@ -59,21 +60,26 @@ static const char *why_not(const struct options *o)
 	if (o->command == COMMAND_GDB)
 		return "under gdb the traps are gdb's, and none is lifted in time";
 	if (o->program)
-		return "what a program takes in its first moments is not to be seen in samples; start it, and watch it with -p";
+		return "what a program takes in its first moments is not to be seen in samples; start it, "
+		       "and watch it with -p";
 	if (o->verdicts == VERDICTS_YES)
-		return "--verdicts yes stops the process for as long as a copy of it takes, which no budget bounds";
+		return "--verdicts yes stops the process for as long as a copy of it takes, which no budget "
+		       "bounds";
 	if (o->max_pause_ns)
 		return "nothing is paused, so --max-pause means nothing";
 	if (o->what.exact_sizes)
-		return "--sizes exact needs to see each call begin, and only where it returns is there a trap";
+		return "--sizes exact needs to see each call begin, and only where it returns is there a "
+		       "trap";
 	if (o->free_stacks)
 		return "--free-stacks needs to see each release, and none is trapped";
 	if (o->what.threads.n || o->what.modules.n)
-		return "--thread and --module leave out what others take, and what is seen must be a fair sample of all";
+		return "--thread and --module leave out what others take, and what is seen must be a fair "
+		       "sample of all";
 	if (o->stacks.unwinder != UNWINDER_CFI)
 		return "another unwinder than our own makes threads wait";
 	if (o->stacks.depth < 2 || !o->stacks.bytes)
-		return "the callers of a function that calls malloc must be seen, or all callers of a wrapper are one allocation site; with --depth 1 or --stack-bytes 0 none is seen";
+		return "the callers of a function that calls malloc must be seen, or all callers of a "
+		       "wrapper are one allocation site; with --depth 1 or --stack-bytes 0 none is seen";
 	return NULL;
 }
 

@@ -43,10 +43,12 @@ int option_format_check(const struct options *o, struct usage_error *err)
 		return 0;
 	report_formats_list(&names, fits(o->command), " and ");
 	usage_refuse(err, "--format %s: %s", o->format->name, why ? why : "it has no such report");
-	return usage_advise(err, o->command == COMMAND_SCAN ? "%s have them by class and size" : "%s have it", strbuf_str(&names));
+	return usage_advise(err, o->command == COMMAND_SCAN ? "%s have them by class and size" : "%s have it",
+			    strbuf_str(&names));
 }
 
-int option_format_check_can(const struct options *o, report_format_is *can, const char *option, struct usage_error *err)
+int option_format_check_can(const struct options *o, report_format_is *can, const char *option,
+			    struct usage_error *err)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT;
 

@@ -15,6 +15,7 @@ int option_format(struct options *o, const char *arg, struct usage_error *err);
 must_check int option_format_check(const struct options *o, struct usage_error *err);
 
 /* Is it a format that @can do what @option asks for? 0, or -EINVAL with @err filled. */
-must_check int option_format_check_can(const struct options *o, report_format_is *can, const char *option, struct usage_error *err);
+must_check int option_format_check_can(const struct options *o, report_format_is *can, const char *option,
+				       struct usage_error *err);
 
 #endif

@@ -52,7 +52,8 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg || *arg == ',' || arg[strlen(arg) - 1] == ',' || strstr(arg, ",,")) {
 		usage_refuse(err, "--family '%s': a name is empty", arg);
-		return usage_advise(err, "`mmattach probes` lists those there are; for example --family libc,fd");
+		return usage_advise(err,
+				    "`mmattach probes` lists those there are; for example --family libc,fd");
 	}
 	return option_add(&o->what.families, arg);
 }
@@ -156,14 +157,17 @@ static int parse_ref(const char *arg, struct ref_option *r, struct usage_error *
 	}
 	if (!r->ref_len || !r->unref_len) {
 		usage_refuse(err, "--ref '%s': it takes two functions", arg);
-		return usage_advise(err, "one that takes a reference and one that drops it: --ref my_get:my_put");
+		return usage_advise(err,
+				    "one that takes a reference and one that drops it: --ref my_get:my_put");
 	}
 	while (*at++ == ':') {
 		len = strcspn(at, ":");
 		if (!parse_part(at, len, r)) {
 			usage_refuse(err, "--ref '%s': not understood: '%.*s'", arg, (int)len, at);
-			return usage_advise(err, "behind REF:UNREF may stand argN (1 to 6), count=+OFFSET/BYTES (1, 2, 4, 8) "
-						 "and birth=FUNCTION,...");
+			return usage_advise(
+				err,
+				"behind REF:UNREF may stand argN (1 to 6), count=+OFFSET/BYTES (1, 2, 4, 8) "
+				"and birth=FUNCTION,...");
 		}
 		at += len;
 	}
@@ -218,7 +222,8 @@ int option_ref(struct options *o, const char *arg, struct usage_error *err)
 	if (ret != -EINVAL)
 		return ret;
 	usage_refuse(err, "--ref '%s': %s", arg, why.message);
-	return usage_advise(err, "for example --ref inode_ref:inode_unref:arg1:count=+0x50/4:birth=inode_new");
+	return usage_advise(err,
+			    "for example --ref inode_ref:inode_unref:arg1:count=+0x50/4:birth=inode_new");
 }
 
 /* --- which calls --- */
@@ -234,7 +239,8 @@ int option_module(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg || strchr(arg, '/')) {
 		usage_refuse(err, "--module '%s': not the name of a module", arg);
-		return usage_advise(err, "it is a file's base name, in which * and ? may stand: --module 'libfoo.so*'");
+		return usage_advise(
+			err, "it is a file's base name, in which * and ? may stand: --module 'libfoo.so*'");
 	}
 	return option_add(&o->what.modules, arg);
 }

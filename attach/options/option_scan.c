@@ -44,12 +44,15 @@ int option_who_points_at(struct options *o, const char *arg, struct usage_error 
 		o->single.who_points_at_verdict = v;
 		return 0;
 	}
-	return option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg, err);
+	return option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg,
+				err);
 }
 
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err)
 {
-	static const char *const names[] = { [VERDICTS_AUTO] = "auto", [VERDICTS_YES] = "yes", [VERDICTS_NO] = "no" };
+	static const char *const names[] = {
+		[VERDICTS_AUTO] = "auto", [VERDICTS_YES] = "yes", [VERDICTS_NO] = "no"
+	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strcmp(arg, names[i])) {
@@ -86,7 +89,8 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 
 		if (v == VERDICT_COUNT || v == VERDICT_UNKNOWN) {
 			usage_refuse(err, "--show %.*s: no verdict is called so", (int)n, at);
-			return usage_advise(err, "they are definite, indirect, possible and reachable: --show definite,possible");
+			return usage_advise(err, "they are definite, indirect, possible and reachable: "
+						 "--show definite,possible");
 		}
 		o->shown.verdicts |= 1u << v;
 		at += n;
@@ -100,15 +104,18 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 static int check_what(const struct options *o, struct usage_error *err)
 {
 	if (o->program)
-		return usage_refuse(err, "scan looks at a running process or a core file: mmattach scan -p PID");
+		return usage_refuse(err,
+				    "scan looks at a running process or a core file: mmattach scan -p PID");
 	if (!o->pid && !o->name && !o->core) {
 		usage_refuse(err, "nothing to scan");
 		return usage_advise(err, "name it: mmattach scan -p PID, -n NAME, or --core FILE");
 	}
 	if (o->core && (o->pid || o->name))
-		return usage_refuse(err, "%s and --core: only one of them can say what to scan", o->pid ? "-p" : "-n");
+		return usage_refuse(err, "%s and --core: only one of them can say what to scan",
+				    o->pid ? "-p" : "-n");
 	if (o->exe && !o->core)
-		return usage_refuse(err, "--exe goes with --core: of a process it is known which file it runs");
+		return usage_refuse(err,
+				    "--exe goes with --core: of a process it is known which file it runs");
 	if (o->core && o->max_pause_ns)
 		return usage_refuse(err, "--max-pause means nothing with --core: no process is stopped");
 	return 0;
@@ -121,24 +128,31 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 	if (!asked)
 		return 0;
 	if (o->command == COMMAND_SCAN && o->single.who_points_at_verdict != VERDICT_UNKNOWN) {
-		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks", verdict_name(o->single.who_points_at_verdict));
-		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one", verdict_name(o->single.who_points_at_verdict));
+		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks",
+			     verdict_name(o->single.who_points_at_verdict));
+		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one",
+				    verdict_name(o->single.who_points_at_verdict));
 	}
-	if (o->command == COMMAND_WATCH && option_format_check_can(o, report_format_for_people, "--who-points-at of a watch", err))
+	if (o->command == COMMAND_WATCH &&
+	    option_format_check_can(o, report_format_for_people, "--who-points-at of a watch", err))
 		return -EINVAL;
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO)
-		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and --verdicts no takes none");
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, "
+					 "and --verdicts no takes none");
 	if (o->command == COMMAND_WATCH && o->budget_ppm)
-		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, and a watch with --budget takes none");
+		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, "
+					 "and a watch with --budget takes none");
 	return 0;
 }
 
 /* In a watch, --error-exitcode depends on what is reported, whatever its verdict. */
 static int check_verdicts(const struct options *o, struct usage_error *err)
 {
-	if (o->verdicts != VERDICTS_NO || (!o->shown.verdicts && (!o->error_exitcode || o->command != COMMAND_SCAN)))
+	if (o->verdicts != VERDICTS_NO ||
+	    (!o->shown.verdicts && (!o->error_exitcode || o->command != COMMAND_SCAN)))
 		return 0;
-	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none", o->shown.verdicts ? "--show" : "--error-exitcode");
+	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none",
+			    o->shown.verdicts ? "--show" : "--error-exitcode");
 }
 
 static int check_form(const struct options *o, struct usage_error *err)
@@ -147,7 +161,9 @@ static int check_form(const struct options *o, struct usage_error *err)
 		return -EINVAL;
 	if (o->report && o->output)
 		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
-	return o->single.nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
+	return o->single.nwho_points_at
+		       ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err)
+		       : 0;
 }
 
 int option_scan_check(const struct options *o, struct usage_error *err)

@@ -23,7 +23,8 @@ static bool is_list_of_numbers(const char *arg)
 {
 	const size_t first = strspn(arg, "0123456789"), between = strspn(arg + first, ", \n");
 
-	return first && between && isdigit((unsigned char)arg[first + between]) && !arg[strspn(arg, "0123456789, \n")];
+	return first && between && isdigit((unsigned char)arg[first + between]) &&
+	       !arg[strspn(arg, "0123456789, \n")];
 }
 
 static int set_pid(struct options *o, const char *arg, struct usage_error *err)
@@ -33,11 +34,15 @@ static int set_pid(struct options *o, const char *arg, struct usage_error *err)
 	if (!option_number(arg, INT_MAX, &pid) || !pid) {
 		usage_refuse(err, "-p %s: not a process id", arg);
 		if (is_list_of_numbers(arg))
-			return usage_advise(err, "one process at a time can be watched: run mmattach -p once for each");
-		return usage_advise(err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
+			return usage_advise(
+				err, "one process at a time can be watched: run mmattach -p once for each");
+		return usage_advise(
+			err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
 	}
 	if (o->pid && o->pid != (pid_t)pid)
-		return usage_refuse(err, "-p is given twice: one process at a time can be watched; run mmattach -p once for each");
+		return usage_refuse(
+			err,
+			"-p is given twice: one process at a time can be watched; run mmattach -p once for each");
 	o->pid = (pid_t)pid;
 	return 0;
 }
@@ -81,7 +86,8 @@ static int set_stack_bytes(struct options *o, const char *arg, struct usage_erro
 	unsigned long n;
 
 	if (!option_number(arg, OPTIONS_STACK_BYTES_MAX, &n))
-		return usage_refuse(err, "--stack-bytes %s: it is a number from 0 to %d", arg, OPTIONS_STACK_BYTES_MAX);
+		return usage_refuse(err, "--stack-bytes %s: it is a number from 0 to %d", arg,
+				    OPTIONS_STACK_BYTES_MAX);
 	o->stacks.bytes = (unsigned)n;
 	return 0;
 }
@@ -125,8 +131,8 @@ static int set_fds(struct options *o, const char *arg, struct usage_error *err)
 {
 	int end = 0;
 
-	if (sscanf(arg, "%d,%d,%d%n", &o->gdb_fds[0], &o->gdb_fds[1], &o->gdb_fds[2], &end) != 3 || arg[end] ||
-	    o->gdb_fds[0] < 3 || o->gdb_fds[1] < 3 || o->gdb_fds[2] < 3)
+	if (sscanf(arg, "%d,%d,%d%n", &o->gdb_fds[0], &o->gdb_fds[1], &o->gdb_fds[2], &end) != 3 ||
+	    arg[end] || o->gdb_fds[0] < 3 || o->gdb_fds[1] < 3 || o->gdb_fds[2] < 3)
 		return usage_refuse(err, "--fds %s: it is three numbers of open files", arg);
 	return 0;
 }
@@ -159,7 +165,8 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 
 const struct option_line option_table[] = {
 	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, set_pid, 0, "the process to watch, or to scan" },
-	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, 0, "the same by name; if several have it, they are listed" },
+	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, 0,
+	  "the same by name; if several have it, they are listed" },
 	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration, 0,
 	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
 	{ "budget", 0, "PCT", FOR_WATCH, option_budget, 0,
@@ -173,7 +180,8 @@ const struct option_line option_table[] = {
 	  "answer to what fills the heap" },
 	{ "probe", 0, "RULE", FOR_RULES, option_probe, 0,
 	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
-	{ "probes", 0, "FILE", FOR_RULES, option_probes, 0, "the same from a file, a rule a line; may be given again" },
+	{ "probes", 0, "FILE", FOR_RULES, option_probes, 0,
+	  "the same from a file, a rule a line; may be given again" },
 	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES, option_ref, 0,
 	  "watch references: functions that take and drop one; which\nargument the object is (1), where in it its own count lies,\n"
 	  "and which functions return a new one; may be given again" },
@@ -202,23 +210,29 @@ const struct option_line option_table[] = {
 	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
 	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output, 0,
 	  "save a trace of the watch, to report from later, elsewhere;\nfor report, diff and scan: write there instead of to stdout" },
-	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, 0, "begin a new piece of the trace when one has reached SIZE (100M)" },
-	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(trace.raw), "leave the names of functions out of the trace" },
+	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, 0,
+	  "begin a new piece of the trace when one has reached SIZE (100M)" },
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(trace.raw),
+	  "leave the names of functions out of the trace" },
 	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error, 0,
 	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
 	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, 0, "an interim report every so often" },
-	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, option_format, 0, "form of the report (default text)" },
-	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0, "write the report there instead of to stdout" },
+	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, option_format, 0,
+	  "form of the report (default text)" },
+	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0,
+	  "write the report there instead of to stdout" },
 	{ "color", 0, "auto|always|never", FOR_REPORTS, option_color, 0,
 	  "colors in the text report (default auto: on a terminal,\n"
 	  "unless NO_COLOR is set or TERM is dumb); never in a file" },
 	{ "top", 0, "N", FOR_REPORTS, option_top, 0, "show the N largest groups (default 20; 0: all)" },
 	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, 0,
 	  "report only blocks, and objects, of that age at least" },
-	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, 0, "report only groups that keep so much memory" },
+	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, 0,
+	  "report only groups that keep so much memory" },
 	{ "focus", 0, "REGEX", FOR_REPORTS, option_focus, 0,
 	  "report only stacks with a frame whose function, module or\nsource file matches; may be given again" },
-	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, 0, "leave out stacks with such a frame; may be given again" },
+	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, 0,
+	  "leave out stacks with such a frame; may be given again" },
 	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions, 0,
 	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
 	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(shown.gen_suppressions),
@@ -239,7 +253,8 @@ const struct option_line option_table[] = {
 	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, option_max_pause, 0,
 	  "do not stop the process for verdicts if it is expected to\nstand still for longer (default 200ms; of scan: 1s)" },
 	{ "core", 0, "FILE", FOR_SCAN, option_core, 0, "scan a core file instead of a process" },
-	{ "exe", 0, "FILE", FOR_SCAN, option_exe, 0, "the program that left the core, if it is not where it was" },
+	{ "exe", 0, "FILE", FOR_SCAN, option_exe, 0,
+	  "the program that left the core, if it is not where it was" },
 	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, option_who_points_at, 0,
 	  "instead of the report of a scan, what points at each address,\nor at the block in which it lies (hexadecimal); of a watch,\n"
 	  "behind its report, as it was when verdicts were made: also of\nblocks with the verdict possible or reachable, one a stack" },
@@ -248,14 +263,18 @@ const struct option_line option_table[] = {
 	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace, 0,
 	  "the trace of a watch of that process: blocks that it saw\nbeing taken get their stacks; may be given again" },
 	{ "json", 0, NULL, FOR_PROBES, FLAG(json), "of a process: the plan of each function as JSON" },
-	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, 0, "what was mapped where, as mmleak saved it: for names" },
-	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, 0, "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
+	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, 0,
+	  "what was mapped where, as mmleak saved it: for names" },
+	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, 0,
+	  "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
 	{ "quiet", 'q', NULL, FOR_ALL, FLAG(quiet), "no messages but errors" },
 	{ "verbose", 'v', NULL, FOR_ALL, FLAG(verbose), "more messages" },
-	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, 0, "print what happens inside; domains are listed below" },
+	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, 0,
+	  "print what happens inside; domains are listed below" },
 	{ "version", 'V', NULL, FOR_ALL, set_version, 0, "print the version" },
 	{ "help", 'h', NULL, FOR_ALL, set_help, 0, "print this" },
 };
 
-_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64, "which lines were given is a bit each of a uint64_t (options_check.h)");
+_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64,
+	       "which lines were given is a bit each of a uint64_t (options_check.h)");
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

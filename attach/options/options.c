@@ -112,8 +112,10 @@ static int refuse_missing(struct parser *p, const struct option_line *line, cons
 {
 	usage_refuse(p->err, "%s needs an argument", shown);
 	if (line->letter)
-		return usage_advise(p->err, "-%c %s: %.*s", line->letter, line->arg, (int)strcspn(line->help, "\n"), line->help);
-	return usage_advise(p->err, "--%s %s: %.*s", line->name, line->arg, (int)strcspn(line->help, "\n"), line->help);
+		return usage_advise(p->err, "-%c %s: %.*s", line->letter, line->arg,
+				    (int)strcspn(line->help, "\n"), line->help);
+	return usage_advise(p->err, "--%s %s: %.*s", line->name, line->arg, (int)strcspn(line->help, "\n"),
+			    line->help);
 }
 
 static int apply(struct parser *p, const struct option_line *line, const char *shown, const char *arg)
@@ -184,7 +186,8 @@ static int take_repair_pid(struct parser *p, const char *word)
 	unsigned long pid;
 
 	if (p->o->pid)
-		return usage_refuse(p->err, "unexpected argument '%s': one process at a time is repaired", word);
+		return usage_refuse(p->err, "unexpected argument '%s': one process at a time is repaired",
+				    word);
 	if (!option_number(word, INT_MAX, &pid) || !pid) {
 		usage_refuse(p->err, "repair %s: not a process id", word);
 		return usage_advise(p->err, "a process id is a number, as `ps -e` shows it");
@@ -247,18 +250,25 @@ static int refuse_word(struct parser *p, const char *word)
 
 	usage_refuse(p->err, "unexpected argument '%s'", word);
 	if (p->o->command == COMMAND_WATCH && (p->o->pid || p->o->name) && !duration_parse(word, &ns) && ns)
-		return usage_advise(p->err, "to watch for that long: -d %s; of more than one process, each wants a mmattach of its own", word);
+		return usage_advise(
+			p->err, "to watch for that long: -d %s; of more than one process, each wants a mmattach of its own",
+			word);
 	if (p->o->command == COMMAND_SCAN && option_number(word, INT_MAX, &pid))
 		return usage_advise(p->err, "to scan process %s: mmattach scan -p %s", word, word);
 	if (p->o->command == COMMAND_SCAN)
-		return usage_advise(p->err, "to scan a core file: mmattach scan --core %s; a process by name: -n %s", word, word);
+		return usage_advise(p->err,
+				    "to scan a core file: mmattach scan --core %s; a process by name: -n %s",
+				    word, word);
 	if (option_number(word, INT_MAX, &pid))
 		return usage_advise(p->err, "to watch process %s: mmattach -p %s", word, word);
 	if (n > 4 && !strcmp(word + n - 4, ".mmt"))
 		return usage_advise(p->err, "to report from a trace: mmattach report %s", word);
 	if (p->o->command == COMMAND_PROBES)
 		return usage_advise(p->err, "mmattach probes -p PID");
-	return usage_advise(p->err, "commands are " COMMANDS "; to watch a running process: -n %s; to start a program: mmattach -- %s", word, word);
+	return usage_advise(p->err,
+			    "commands are " COMMANDS
+			    "; to watch a running process: -n %s; to start a program: mmattach -- %s",
+			    word, word);
 }
 
 /* A word that is not an option: a command, a file, or the process to repair. */
@@ -316,7 +326,8 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 	*out = (struct options){
 		.what = { .probes = STRBUF_INIT, .rules = STRBUF_INIT },
 		.stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH },
-		.max_stall_ns = OPTIONS_MAX_STALL_NS, .format = REPORT_FORMAT_DEFAULT, .shown.top = OPTIONS_TOP,
+		.max_stall_ns = OPTIONS_MAX_STALL_NS, .format = REPORT_FORMAT_DEFAULT,
+		.shown.top = OPTIONS_TOP,
 	};
 	*err = (struct usage_error){ "", "" };
 	ret = parse_all(&p);

@@ -14,8 +14,8 @@ const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
-		[COMMAND_SCAN] = "scan", [COMMAND_GDB] = "gdb",
+		[COMMAND_REPORT] = "report",  [COMMAND_DIFF] = "diff",	   [COMMAND_SHRINK] = "shrink",
+		[COMMAND_IMPORT] = "import",  [COMMAND_SCAN] = "scan",	   [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];
@@ -32,7 +32,8 @@ static int check_used(const struct options *o, uint64_t used, struct usage_error
 	for (size_t i = 0; i < option_count; i++) {
 		if (!(used >> i & 1) || (option_table[i].commands >> o->command & 1))
 			continue;
-		usage_refuse(err, "--%s means nothing to %s", option_table[i].name, options_command_name(o->command));
+		usage_refuse(err, "--%s means nothing to %s", option_table[i].name,
+			     options_command_name(o->command));
 		if (o->command == COMMAND_REPAIR && o->pid)
 			usage_advise(err, "mmattach repair %d", (int)o->pid);
 		return -EINVAL;
@@ -47,7 +48,9 @@ static int check_target(const struct options *o, struct usage_error *err)
 	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
 		usage_refuse(err, "%s: only one of them can say what to watch",
 		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
-		return usage_advise(err, "either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
+		return usage_advise(
+			err,
+			"either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
 	}
 	if (o->command == COMMAND_PROBES && o->program)
 		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
@@ -72,13 +75,17 @@ static int check_target(const struct options *o, struct usage_error *err)
 
 static int check_trace(const struct options *o, struct usage_error *err)
 {
-	if (o->command == COMMAND_WATCH && !o->output && (o->trace.rotate_bytes || o->trace.raw || o->trace.end_on_error)) {
+	if (o->command == COMMAND_WATCH && !o->output &&
+	    (o->trace.rotate_bytes || o->trace.raw || o->trace.end_on_error)) {
 		usage_refuse(err, "%s: no trace is written",
-			     o->trace.rotate_bytes ? "--rotate" : o->trace.raw ? "--raw" : "--on-trace-error");
+			     o->trace.rotate_bytes ? "--rotate"
+			     : o->trace.raw	   ? "--raw"
+						   : "--on-trace-error");
 		return usage_advise(err, "-o FILE saves one");
 	}
 	if (o->command == COMMAND_WATCH && o->output && o->report && !strcmp(o->output, o->report))
-		return usage_refuse(err, "-o and --report name the same file: one is the trace, the other the report");
+		return usage_refuse(
+			err, "-o and --report name the same file: one is the trace, the other the report");
 	return 0;
 }
 
@@ -93,13 +100,18 @@ static int check_files(const struct options *o, struct usage_error *err)
 	if (o->command == COMMAND_IMPORT && o->import == IMPORT_MTRACE && o->maps)
 		return usage_refuse(err, "--maps means nothing to import mtrace: its lines name the files");
 	if (o->command == COMMAND_DIFF && o->files.n != 2) {
-		usage_refuse(err, "diff compares two traces, and %zu %s given", o->files.n, o->files.n == 1 ? "is" : "are");
-		return usage_advise(err, "mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
+		usage_refuse(err, "diff compares two traces, and %zu %s given", o->files.n,
+			     o->files.n == 1 ? "is" : "are");
+		return usage_advise(
+			err,
+			"mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
 	}
 	if (!o->files.n) {
 		usage_refuse(err, "%s needs the name of a file", options_command_name(o->command));
 		return usage_advise(err, "mmattach %s%s FILE...%s", options_command_name(o->command),
-				    o->import == IMPORT_MMLEAK ? " mmleak" : o->import == IMPORT_MTRACE ? " mtrace" : "",
+				    o->import == IMPORT_MMLEAK	 ? " mmleak"
+				    : o->import == IMPORT_MTRACE ? " mtrace"
+								 : "",
 				    o->command == COMMAND_REPORT ? "" : " -o OUT");
 	}
 	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
@@ -113,9 +125,11 @@ static int check_report(const struct options *o, struct usage_error *err)
 {
 	if (o->command != COMMAND_SCAN && option_format_check(o, err))
 		return -EINVAL;
-	if (o->shown.gen_suppressions && option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
+	if (o->shown.gen_suppressions &&
+	    option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
 		return -EINVAL;
-	return o->shown.per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err) : 0;
+	return o->shown.per_object ? option_format_check_can(o, report_format_has_singles, "--per-object", err)
+				   : 0;
 }
 
 /* Their answer replaces the text report, and is part of the JSON report. */
@@ -128,9 +142,14 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 	if (option_format_check_can(o, report_format_has_singles, option, err))
 		return -EINVAL;
 	if (o->shown.gen_suppressions)
-		return usage_refuse(err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report", option);
+		return usage_refuse(
+			err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report",
+			option);
 	if (o->shown.per_object && o->format->for_people)
-		return usage_refuse(err, "%s and --per-object: one is about single blocks, the other about the whole report", option);
+		return usage_refuse(
+			err,
+			"%s and --per-object: one is about single blocks, the other about the whole report",
+			option);
 	return 0;
 }
 
@@ -138,10 +157,12 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
 		usage_refuse(err, "--verdicts yes: " VERDICTS_UNDER_GDB);
-		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a core and scan it: generate-core-file, mmattach scan --core FILE");
+		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a "
+					 "core and scan it: generate-core-file, mmattach scan --core FILE");
 	}
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
-		return usage_refuse(err, "--max-pause means nothing with --verdicts no: no process is stopped");
+		return usage_refuse(err,
+				    "--max-pause means nothing with --verdicts no: no process is stopped");
 	return 0;
 }
 
@@ -155,7 +176,8 @@ static const char *against_growth(const struct options *o)
 	if (o->what.exact_sizes)
 		return "--sizes exact means nothing to --growth: ranges are as large as they are";
 	if (o->free_stacks)
-		return "--free-stacks means nothing to --growth: the stacks that return memory are not recorded";
+		return "--free-stacks means nothing to --growth: the stacks that return memory are not "
+		       "recorded";
 	return o->shown.per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
 }
 

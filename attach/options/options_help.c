@@ -100,5 +100,6 @@ void options_help(enum command about, FILE *out)
 	      "  mmattach -n my_service -d 1h --format json --report leaks.json\n"
 	      "  mmattach -p 1234 -d 8h -o svc.mmt --rotate 100M; mmattach report svc.*.mmt\n"
 	      "  mmattach scan -p 1234; mmattach scan --core core.1234 --who-points-at 7f12a4003010\n"
-	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n", out);
+	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n",
+	      out);
 }

@@ -107,7 +107,8 @@ static int split_names(const struct option_list *families, struct names *out)
 	out->all = calloc(most, sizeof(*out->all));
 	if (!out->all || strbuf_error(&out->text))
 		return -ENOMEM;
-	for (word = families->n ? strtok_r(out->text.s, ",", &rest) : NULL; word; word = strtok_r(NULL, ",", &rest))
+	for (word = families->n ? strtok_r(out->text.s, ",", &rest) : NULL; word;
+	     word = strtok_r(NULL, ",", &rest))
 		out->all[out->n++] = word;
 	return 0;
 }

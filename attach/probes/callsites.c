@@ -159,7 +159,8 @@ static int find_stubs(struct search *s, const struct piece *p)
 
 	for (; !rc && (at = memchr(at, 0xff, (size_t)(end - at))) && end - at >= 6; at++) {
 		size_t i = (size_t)(at - p->code);
-		const struct goal *slot = at[1] == 0x25 ? goals_find(&s->slots, p->lo + i + 6 + (uint64_t)rel32(at + 2)) : NULL;
+		const struct goal *slot =
+			at[1] == 0x25 ? goals_find(&s->slots, p->lo + i + 6 + (uint64_t)rel32(at + 2)) : NULL;
 
 		if (slot)
 			rc = add_stub(s, p, i, slot->target);
@@ -266,7 +267,8 @@ static const uint8_t *code_of(const struct search *s, struct code_range range)
 	for (size_t i = 0; i < s->npieces; i++) {
 		const struct piece *p = &s->pieces[i];
 
-		if (range.lo >= p->lo && range.hi > range.lo && range.lo - p->lo <= p->n && range.hi - range.lo <= p->n - (range.lo - p->lo))
+		if (range.lo >= p->lo && range.hi > range.lo && range.lo - p->lo <= p->n &&
+		    range.hi - range.lo <= p->n - (range.lo - p->lo))
 			return p->code + (range.lo - p->lo);
 	}
 	return NULL;
@@ -326,7 +328,8 @@ static int verify(struct search *s, size_t *unsure)
 		struct code_range range;
 		size_t n = 1;
 
-		if (elfimage_extent(s->img, s->found[first].ret - 1, &range) && !(s->tails && in_plt(s, range.lo))) {
+		if (elfimage_extent(s->img, s->found[first].ret - 1, &range) &&
+		    !(s->tails && in_plt(s, range.lo))) {
 			while (first + n < s->nfound && s->found[first + n].ret <= range.hi)
 				n++;
 			rc = keep_calls(s, range, first, n, &kept);
@@ -368,7 +371,8 @@ static int search(struct search *s, struct callsite **out, size_t *nout, size_t 
 	return rc;
 }
 
-int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout, size_t *unsure)
+int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n,
+		   struct callsite **out, size_t *nout, size_t *unsure)
 {
 	struct search s = { .img = img, .targets = targets, .ntargets = n };
 	size_t ignored;
@@ -376,7 +380,8 @@ int callsites_find(const struct elfimage *img, const struct callsite_target *tar
 	return search(&s, out, nout, unsure ? unsure : &ignored);
 }
 
-int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout)
+int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n,
+		    struct callsite **out, size_t *nout)
 {
 	struct search s = { .img = img, .tails = true, .targets = targets, .ntargets = n };
 	size_t ignored;

@@ -46,8 +46,8 @@ struct callsite {
  * sequences look like such a call, lie where code may be, and could not be verified. 0 or -ENOMEM; a file
  * that cannot be read has none. The caller frees @out.
  */
-must_check int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout,
-			      size_t *unsure);
+must_check int callsites_find(const struct elfimage *img, const struct callsite_target *targets, size_t n,
+			      struct callsite **out, size_t *nout, size_t *unsure);
 
 /*
  * The same for functions that end with a jump to one of @targets (`jmp malloc@plt`). There is nothing after
@@ -56,6 +56,7 @@ must_check int callsites_find(const struct elfimage *img, const struct callsite_
  * something else. PLT stubs do not count as functions. 8-bit jumps, which occur only between adjacent static
  * functions, are not searched.
  */
-must_check int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, struct callsite **out, size_t *nout);
+must_check int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n,
+			       struct callsite **out, size_t *nout);
 
 #endif

@@ -176,10 +176,11 @@ static void say_exits(const struct planning *pl, struct plan *p, const struct bo
 	char tail[112] = "", other[80] = "";
 
 	if (jumps)
-		snprintf(tail, sizeof(tail), ", %zu jump%s to %.32s, whose result is in rdi", jumps, plural(jumps),
-			 tail_name(pl, p, b));
+		snprintf(tail, sizeof(tail), ", %zu jump%s to %.32s, whose result is in rdi", jumps,
+			 plural(jumps), tail_name(pl, p, b));
 	if (elsewhere)
-		snprintf(other, sizeof(other), ", %zu jump%s to what is watched itself", elsewhere, plural(elsewhere));
+		snprintf(other, sizeof(other), ", %zu jump%s to what is watched itself", elsewhere,
+			 plural(elsewhere));
 	give_reason(p, "%zu `ret`%s%s%s%s", rets, tail, other, shared ? ", shared with another function" : "",
 		    p->kind == PLAN_ENTRY_EXITS ? "; the entry, for what the exits do not tell" : "");
 }
@@ -222,9 +223,9 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	char why[160];
 
 	if (is_wrapper(pl, p, b)) {
-		leave_to_others(p, expr_is_load(&p->rule->ptr) ?
-				"its blocks are seen where they are made, and told apart by the return address" :
-				only_jumps);
+		leave_to_others(p, expr_is_load(&p->rule->ptr) ? "its blocks are seen where they are made, "
+								 "and told apart by the return address"
+							       : only_jumps);
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);
 	} else {
@@ -252,7 +253,8 @@ static void plan_at_entry(struct planning *pl, struct plan *p, const struct body
 	give_reason(p, "all there is to know is in its arguments");
 	place_at_entry(pl, p, b, entry_flags(p->rule));
 	if (p->nsites && p->sites[0].emu.op == EMU_NONE)
-		give_reason(p, "nothing at its entry can be emulated: its first instruction is run in padding");
+		give_reason(p,
+			    "nothing at its entry can be emulated: its first instruction is run in padding");
 }
 
 /*

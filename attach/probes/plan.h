@@ -28,7 +28,15 @@
 #include "attach/probes/code/elfimage.h"
 #include "attach/rules/rule.h"
 
-enum plan_kind { PLAN_EXITS, PLAN_ENTRY, PLAN_ENTRY_EXITS, PLAN_ENTRY_RETURN, PLAN_WRAPPER, PLAN_CALLS, PLAN_NONE };
+enum plan_kind {
+	PLAN_EXITS,
+	PLAN_ENTRY,
+	PLAN_ENTRY_EXITS,
+	PLAN_ENTRY_RETURN,
+	PLAN_WRAPPER,
+	PLAN_CALLS,
+	PLAN_NONE
+};
 
 #define PLAN_SITES 24
 
@@ -98,8 +106,8 @@ must_check int plan_return(struct elfimage *img, struct decoder *d, taddr ret,
  * Each call that returns there hits it. The result points @delta bytes into a block of glibc's. 0; -EILSEQ if
  * it cannot be trapped there.
  */
-must_check int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt, uint32_t delta,
-			   struct site *out);
+must_check int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt,
+			   uint32_t delta, struct site *out);
 
 /*
  * Have a hit read the header in front of such a block (SITE_CHUNK), and the block's first two words (loads 0
@@ -108,7 +116,8 @@ must_check int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, c
 void plan_block_loads(struct site *s, uint32_t delta);
 
 /* A plain entry site (dynamic linker's notification, scopes) at file address @addr. 0, -EILSEQ or -ENOMEM. */
-must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out);
+must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags,
+			  struct site *out);
 
 /* Move a site's addresses by the module's load bias. */
 void site_rebase(struct site *s, taddr bias);

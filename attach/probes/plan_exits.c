@@ -31,7 +31,8 @@ static bool ends_at_name(const struct planning *pl, const struct plan *p, const 
 	for (size_t i = 0; name && i < pl->nrules; i++) {
 		const struct rule *r = &pl->rules[i];
 
-		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, name) && same_family(r, p->rule) && has_end(r))
+		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, name) &&
+		    same_family(r, p->rule) && has_end(r))
 			return true;
 	}
 	return false;
@@ -91,7 +92,8 @@ static size_t exit_traps(const struct planning *pl, const struct plan *p, const 
 	return count_exits(pl, p, b, EXIT_TRAP) + count_exits(pl, p, b, EXIT_TRAP_RDI);
 }
 
-static const struct body_exit *unknown_exit(const struct planning *pl, const struct plan *p, const struct body *b)
+static const struct body_exit *unknown_exit(const struct planning *pl, const struct plan *p,
+					    const struct body *b)
 {
 	for (size_t i = 0; i < b->nexits; i++) {
 		if (use_of(pl, p, &b->exits[i]) == EXIT_UNKNOWN)
@@ -239,8 +241,8 @@ static bool frees_at(const struct planning *pl, const struct plan *p, const stru
 	for (size_t i = 0; e->name && i < pl->nrules; i++) {
 		const struct rule *r = &pl->rules[i];
 
-		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, e->name) && same_family(r, p->rule) &&
-		    is_plain_free(r))
+		if (r->where == WHERE_NAME && !*r->module && !strcmp(r->name, e->name) &&
+		    same_family(r, p->rule) && is_plain_free(r))
 			return true;
 	}
 	return false;
@@ -255,8 +257,8 @@ static bool argument_kept(const struct planning *pl, taddr from, taddr to)
 	while (from < to) {
 		size_t n = elfimage_code(pl->img, from, code, sizeof(code));
 
-		if (decode(pl->d, code, n, from, &insn) || insn.flow != FLOW_NEXT || insn.syscall || !insn.sp_known ||
-		    insn.sp_change || insn.writes & 1u << EMU_RDI)
+		if (decode(pl->d, code, n, from, &insn) || insn.flow != FLOW_NEXT || insn.syscall ||
+		    !insn.sp_known || insn.sp_change || insn.writes & 1u << EMU_RDI)
 			return false;
 		from += insn.len;
 	}

@@ -53,8 +53,8 @@ bool reads_chunk(const struct plan *p, const struct plan_options *opt)
 {
 	const struct rule *r = p->rule;
 
-	return opt->glibc_chunks && (r->op == RULE_ALLOC || r->op == RULE_REALLOC) && is_heap_function(p->function) &&
-	       (expr_is_ret(&r->ptr) || expr_is_load(&r->ptr));
+	return opt->glibc_chunks && (r->op == RULE_ALLOC || r->op == RULE_REALLOC) &&
+	       is_heap_function(p->function) && (expr_is_ret(&r->ptr) || expr_is_load(&r->ptr));
 }
 
 void add_loads(const struct plan *p, const struct plan_options *opt, struct site *s)
@@ -90,8 +90,8 @@ int plan_return(struct elfimage *img, struct decoder *d, taddr ret, const struct
 	return 0;
 }
 
-int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt, uint32_t delta,
-		struct site *out)
+int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, const struct plan_options *opt,
+		uint32_t delta, struct site *out)
 {
 	struct trap_place where = { .img = img, .d = d, .shadow_stack = opt->shadow_stack };
 
@@ -160,8 +160,13 @@ const char *plan_site_how(const struct site *s)
 const char *plan_kind_name(enum plan_kind kind)
 {
 	static const char *const names[] = {
-		[PLAN_EXITS] = "exits", [PLAN_ENTRY] = "entry", [PLAN_ENTRY_EXITS] = "entry-exits",
-		[PLAN_ENTRY_RETURN] = "entry-return", [PLAN_WRAPPER] = "wrapper", [PLAN_CALLS] = "calls", [PLAN_NONE] = "none",
+		[PLAN_EXITS] = "exits",
+		[PLAN_ENTRY] = "entry",
+		[PLAN_ENTRY_EXITS] = "entry-exits",
+		[PLAN_ENTRY_RETURN] = "entry-return",
+		[PLAN_WRAPPER] = "wrapper",
+		[PLAN_CALLS] = "calls",
+		[PLAN_NONE] = "none",
 	};
 
 	return names[kind];
@@ -170,7 +175,9 @@ const char *plan_kind_name(enum plan_kind kind)
 /* Scopes open no calls. */
 static const char *and_then(const struct site *s)
 {
-	return !(s->flags & SITE_SCOPE) && (s->flags & SITE_ENTRY) && (s->flags & SITE_RETURN) ? ", then its return address" : "";
+	return !(s->flags & SITE_SCOPE) && (s->flags & SITE_ENTRY) && (s->flags & SITE_RETURN)
+		       ? ", then its return address"
+		       : "";
 }
 
 static int describe_site(const struct site *s, struct decoder *d, taddr bias, char *buf, size_t n)
@@ -178,8 +185,8 @@ static int describe_site(const struct site *s, struct decoder *d, taddr bias, ch
 	struct insn in;
 	bool known = decode(d, s->bytes, s->nbytes, s->addr + bias, &in) == 0;
 
-	return snprintf(buf, n, "    " PRItaddr "  %-36s %s%s, %s\n", s->addr + bias, known ? in.text : "?", plan_site_role(s),
-			and_then(s), plan_site_how(s));
+	return snprintf(buf, n, "    " PRItaddr "  %-36s %s%s, %s\n", s->addr + bias, known ? in.text : "?",
+			plan_site_role(s), and_then(s), plan_site_how(s));
 }
 
 int plan_describe(const struct plan *p, struct decoder *d, taddr bias, char *buf, size_t n)
@@ -187,9 +194,10 @@ int plan_describe(const struct plan *p, struct decoder *d, taddr bias, char *buf
 	int len;
 
 	if (p->kind == PLAN_NONE)
-		return snprintf(buf, n, "%s %s: not watched: %s\n", rule_op_name(p->rule->op), p->function, p->reason);
-	len = snprintf(buf, n, "%s %s: %g stop%s a call: %s\n", rule_op_name(p->rule->op), p->function, p->stops,
-		       p->stops == 1 ? "" : "s", p->reason);
+		return snprintf(buf, n, "%s %s: not watched: %s\n", rule_op_name(p->rule->op), p->function,
+				p->reason);
+	len = snprintf(buf, n, "%s %s: %g stop%s a call: %s\n", rule_op_name(p->rule->op), p->function,
+		       p->stops, p->stops == 1 ? "" : "s", p->reason);
 	for (size_t i = 0; i < p->nsites; i++) {
 		size_t at = (size_t)len < n ? (size_t)len : n;
 

@@ -102,7 +102,8 @@ void resolve_rule(struct planning *pl, size_t i)
 	else if (rule->where != WHERE_NAME && !body_has_instruction(pl->img, pl->d, addr))
 		give_reason(p, "no instruction is known to begin there");
 	else if (elfimage_textrel(pl->img))
-		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with the file");
+		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with "
+			       "the file");
 	else if (first)
 		say_planned(p, first);
 	pl->entries[pl->set->n++] = *p->reason ? 0 : p->entry;

@@ -6,7 +6,8 @@
 
 #define ENTRY_WALK 32	/* instructions looked at from the entry on */
 
-#define ARGUMENTS (1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
+#define ARGUMENTS                                                                                            \
+	(1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
 
 /* Memory that is mapped and that no other thread writes: the module's, the thread's (fs), its stack. */
 static bool own_memory(const struct emu_operand *op)
@@ -18,7 +19,8 @@ static bool reads_own(const struct emu *e)
 {
 	if (e->op == EMU_LEA)
 		return true;
-	return (e->src.kind != EMU_MEM || own_memory(&e->src)) && (e->dst.kind != EMU_MEM || own_memory(&e->dst));
+	return (e->src.kind != EMU_MEM || own_memory(&e->src)) &&
+	       (e->dst.kind != EMU_MEM || own_memory(&e->dst));
 }
 
 /* A push or call writes too, but below the thread's own rsp. */
@@ -99,7 +101,8 @@ static int fill_scratch(const struct trap_place *p, const struct insn *in, struc
 	if (!out->scratch)
 		return -EILSEQ;
 	len = decode_relocate(p->d, in, out->bytes, out->scratch, out->step, sizeof(out->step));
-	if (len < 0 || elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < (size_t)len)
+	if (len < 0 ||
+	    elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < (size_t)len)
 		return -EILSEQ;
 	out->step_len = (uint8_t)len;
 	return 0;

@@ -65,7 +65,8 @@ int reporting_open(struct reporting *r, const struct options *opt, const char *p
 	int err;
 
 	const struct lookup_question question = {
-		.entry = opt->single.block_entry, .family = opt->single.block_family, .addrs = opt->single.block_at, .naddrs = opt->single.nblock_at,
+		.entry = opt->single.block_entry, .family = opt->single.block_family,
+		.addrs = opt->single.block_at, .naddrs = opt->single.nblock_at,
 	};
 	*r = (struct reporting){ .opt = opt, .path = path, .file = OUTFILE_INIT };
 	lookup_init(&r->lookup, &question);
@@ -113,9 +114,12 @@ static bool asks_for_blocks(const struct reporting *r)
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
 {
 	const struct groups_options groups = {
-		.older_than_us = r->opt->shown.older_than_ns / 1000, .min_bytes = r->opt->shown.min_bytes, .show = r->opt->shown.verdicts, .select = r->select,
-		.suppressions = r->suppressions, .keep_wrappers = r->opt->shown.keep_wrappers, .per_object = r->opt->shown.per_object,
-		.families = r->families.names, .nfamilies = r->families.n, .lookup = asks_for_blocks(r) ? &r->lookup : NULL,
+		.older_than_us = r->opt->shown.older_than_ns / 1000, .min_bytes = r->opt->shown.min_bytes,
+		.show = r->opt->shown.verdicts, .select = r->select,
+		.suppressions = r->suppressions, .keep_wrappers = r->opt->shown.keep_wrappers,
+		.per_object = r->opt->shown.per_object,
+		.families = r->families.names, .nfamilies = r->families.n,
+		.lookup = asks_for_blocks(r) ? &r->lookup : NULL,
 	};
 	int err;
 
@@ -139,7 +143,8 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	return err;
 }
 
-static void put_suppression(struct strbuf *sb, const struct stack_view *stack, enum suppress_kind kind, enum verdict verdict, size_t number)
+static void put_suppression(struct strbuf *sb, const struct stack_view *stack, enum suppress_kind kind,
+			    enum verdict verdict, size_t number)
 {
 	suppressions_generate(stack->frames, stack->depth, kind, verdict, number, sb);
 }
@@ -153,7 +158,8 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 			put_suppression(sb, &s->groups[i].stack, SUPPRESS_LEAK, s->groups[i].verdict, number++);
 	for (size_t i = 0; i < s->nrefs; i++)
 		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
-			put_suppression(sb, &s->refs[i].taken[0].stack, SUPPRESS_LEAK, VERDICT_UNKNOWN, number++);
+			put_suppression(sb, &s->refs[i].taken[0].stack, SUPPRESS_LEAK, VERDICT_UNKNOWN,
+					number++);
 	for (size_t i = 0; i < s->ntwice; i++)
 		if (s->twice[i].second.depth)
 			put_suppression(sb, &s->twice[i].second, SUPPRESS_FREE, VERDICT_UNKNOWN, number++);
@@ -177,7 +183,8 @@ int reporting_print_text(struct reporting *r, const char *text, size_t n)
 	if (err == 0 && r->path)
 		err = outfile_commit(&r->file);
 	if (err < 0)
-		log_error_errno(err, "cannot write the report%s%s", r->path ? " to " : "", r->path ? r->path : "");
+		log_error_errno(err, "cannot write the report%s%s", r->path ? " to " : "",
+				r->path ? r->path : "");
 	return err;
 }
 

@@ -86,14 +86,16 @@ struct expr_error {
 };
 
 /* Parse all of @text; its loads are added to @loads, each only once. 0, or -EINVAL with @err filled. */
-must_check int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads *loads, struct expr_error *err);
+must_check int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
+			  struct expr_error *err);
 
 /* Parse the address of a C string: @out is its load; @loads can have one. 0, or -EINVAL with @err filled. */
 must_check int expr_parse_text(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
 			       struct expr_error *err);
 
 /* The value of @e. false: @e was not given, or it needs a load that was not read or is a string. */
-bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v, uint64_t *out);
+bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v,
+	       uint64_t *out);
 
 /* Does it need an argument (the result), itself or through what it loads? */
 bool expr_uses_args(const struct expr *e, const struct expr_loads *loads);

@@ -126,7 +126,8 @@ static void drop_zeros(struct sum *s)
 	s->n = n;
 }
 
-bool expraddr_of(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads, struct expr_load *out)
+bool expraddr_of(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads,
+		 struct expr_load *out)
 {
 	struct sum s;
 	unsigned base;

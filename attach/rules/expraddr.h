@@ -14,6 +14,7 @@
  * The @n nodes at @nodes are an expression; base, index, scale and disp of @out are set. false: it is not of
  * that form.
  */
-bool expraddr_of(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads, struct expr_load *out);
+bool expraddr_of(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads,
+		 struct expr_load *out);
 
 #endif

@@ -72,7 +72,8 @@ static bool take(struct parser *p, const char *what)
 static int push(struct parser *p, struct expr_node node)
 {
 	if (p->out->n == EXPR_NODES)
-		return refuse(p, p->at, "too long an expression: more than %d operands and operators", EXPR_NODES);
+		return refuse(p, p->at, "too long an expression: more than %d operands and operators",
+			      EXPR_NODES);
 	p->out->nodes[p->out->n++] = node;
 	return 0;
 }
@@ -125,7 +126,9 @@ static int parse_number(struct parser *p)
 
 	for (; p->at < p->end; p->at++) {
 		char c = *p->at >= 'A' && *p->at <= 'F' ? (char)(*p->at | 0x20) : *p->at;
-		unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : base;
+		unsigned digit = c >= '0' && c <= '9'	? (unsigned)(c - '0')
+				 : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+							: base;
 
 		if (digit >= base)
 			break;
@@ -144,8 +147,9 @@ static bool take_width(struct parser *p, struct width *w)
 		const char *text;
 		struct width w;
 	} widths[] = {
-		{ "u8(", { 8, false } },   { "u16(", { 16, false } }, { "u32(", { 32, false } }, { "u64(", { 64, false } },
-		{ "i8(", { 8, true } },	   { "i16(", { 16, true } },  { "i32(", { 32, true } },	 { "i64(", { 64, true } },
+		{ "u8(", { 8, false } },   { "u16(", { 16, false } }, { "u32(", { 32, false } },
+		{ "u64(", { 64, false } }, { "i8(", { 8, true } },    { "i16(", { 16, true } },
+		{ "i32(", { 32, true } },  { "i64(", { 64, true } },
 	};
 
 	for (size_t i = 0; i < sizeof(widths) / sizeof(*widths); i++) {
@@ -187,7 +191,9 @@ static int parse_operand(struct parser *p)
 	if (take(p, "ret"))
 		return push(p, (struct expr_node){ .op = EXPR_RET });
 	if (!take_width(p, &w))
-		return refuse(p, p->at, "expected a value: a number, arg1 to arg6, ret, *ADDRESS, *u32(ADDRESS), u32(VALUE)");
+		return refuse(
+			p, p->at,
+			"expected a value: a number, arg1 to arg6, ret, *ADDRESS, *u32(ADDRESS), u32(VALUE)");
 	r = parse_to_parenthesis(p);
 	if (r || w.bits == 64)
 		return r;
@@ -286,7 +292,8 @@ int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads
 	return parse_all(&p);
 }
 
-int expr_parse_text(const char *text, size_t len, struct expr *out, struct expr_loads *loads, struct expr_error *err)
+int expr_parse_text(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
+		    struct expr_error *err)
 {
 	struct parser p = { .text = text, .at = text, .end = text + len, .out = out, .loads = loads, .err = err };
 	int r = parse_all(&p);

@@ -128,7 +128,8 @@ static void put_leaf(struct text *t, const struct expr_loads *loads, const struc
 }
 
 /* The expression that ends with the node @last, in parentheses if it binds less tightly than @binds. */
-static void put_expr(struct text *t, const struct expr *e, const struct expr_loads *loads, unsigned last, int binds)
+static void put_expr(struct text *t, const struct expr *e, const struct expr_loads *loads, unsigned last,
+		     int binds)
 {
 	const struct expr_node *node = &e->nodes[last];
 	int mine = operators[node->op].binds;

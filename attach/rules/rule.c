@@ -7,9 +7,9 @@
 const char *rule_op_name(enum rule_op op)
 {
 	static const char *const names[RULE_OPS] = {
-		[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",   [RULE_REF] = "ref",
-		[RULE_UNREF] = "unref", [RULE_FROM] = "from",	    [RULE_UNTIL] = "until", [RULE_IN] = "in",
-		[RULE_PROTECT] = "protect",
+		[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",
+		[RULE_REF] = "ref",	[RULE_UNREF] = "unref",	    [RULE_FROM] = "from",
+		[RULE_UNTIL] = "until", [RULE_IN] = "in",	    [RULE_PROTECT] = "protect",
 	};
 
 	return names[op];
@@ -38,7 +38,8 @@ bool rule_is_birth(const struct rule *r)
 /* Is @question true for one of its expressions, except the size? */
 static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
 {
-	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by, &r->tag, &r->prot, &r->was };
+	const struct expr *const all[] = { &r->ptr, &r->also, &r->old,	&r->count,
+					   &r->by,  &r->tag,  &r->prot, &r->was };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (question(all[i], &r->loads))
@@ -51,7 +52,8 @@ static bool any_uses(const struct rule *r, bool (*question)(const struct expr *,
 
 bool rule_at_exit(const struct rule *r)
 {
-	return r->op == RULE_ALLOC || r->op == RULE_REALLOC || (!rule_is_scope(r) && any_uses(r, expr_uses_ret));
+	return r->op == RULE_ALLOC || r->op == RULE_REALLOC ||
+	       (!rule_is_scope(r) && any_uses(r, expr_uses_ret));
 }
 
 bool rule_needs_args(const struct rule *r)

@@ -16,7 +16,17 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
-enum rule_op { RULE_ALLOC, RULE_REALLOC, RULE_FREE, RULE_REF, RULE_UNREF, RULE_FROM, RULE_UNTIL, RULE_IN, RULE_PROTECT };
+enum rule_op {
+	RULE_ALLOC,
+	RULE_REALLOC,
+	RULE_FREE,
+	RULE_REF,
+	RULE_UNREF,
+	RULE_FROM,
+	RULE_UNTIL,
+	RULE_IN,
+	RULE_PROTECT
+};
 
 #define RULE_OPS (RULE_PROTECT + 1)
 

@@ -29,7 +29,8 @@ static int refuse_at(struct reader *r, size_t column, const char *message)
 	r->err->line = r->line;
 	r->err->column = column;
 	snprintf(r->err->message, sizeof(r->err->message), "%s", message);
-	snprintf(r->err->text, sizeof(r->err->text), "%s:%zu:%zu: %s", r->file, r->line, column, r->err->message);
+	snprintf(r->err->text, sizeof(r->err->text), "%s:%zu:%zu: %s", r->file, r->line, column,
+		 r->err->message);
 	return -EINVAL;
 }
 
@@ -103,7 +104,8 @@ static bool is_name(struct word w)
 	for (size_t i = 0; i < w.len; i++) {
 		char low = (char)(w.at[i] | 0x20);
 
-		if (!(low >= 'a' && low <= 'z') && !(w.at[i] >= '0' && w.at[i] <= '9') && !strchr(others, w.at[i]))
+		if (!(low >= 'a' && low <= 'z') && !(w.at[i] >= '0' && w.at[i] <= '9') &&
+		    !strchr(others, w.at[i]))
 			return false;
 	}
 	return w.len > 0;
@@ -138,8 +140,8 @@ static int parse_family(struct reader *r, struct cursor at)
 			like.private = true;
 		} else if (w.len > 3 && !memcmp(w.at, "of=", 3) && !noun_given) {
 			noun_given = true;
-			rc = take_name(r, (struct word){ w.at + 3, w.len - 3 }, "what one is called", like.noun,
-				       sizeof(like.noun));
+			rc = take_name(r, (struct word){ w.at + 3, w.len - 3 }, "what one is called",
+				       like.noun, sizeof(like.noun));
 		} else {
 			rc = refuse(r, w, "expected refs or ranges, of=NOUN or private, once");
 		}
@@ -237,13 +239,16 @@ static int check_kind(struct reader *r, struct word op, const struct rule *rule)
 	const struct rule_family *f = &r->rs->families[r->family];
 
 	if (rule_is_ref(rule) && !f->refs)
-		return refuse(r, op, "%s in family %s, which is of blocks: expected family %s refs", rule_op_name(rule->op),
-			      f->name, f->name);
+		return refuse(r, op, "%s in family %s, which is of blocks: expected family %s refs",
+			      rule_op_name(rule->op), f->name, f->name);
 	if (!rule_is_ref(rule) && f->refs)
-		return refuse(r, op, "%s in family %s, which is of refs: expected ref or unref", rule_op_name(rule->op),
-			      f->name);
+		return refuse(r, op, "%s in family %s, which is of refs: expected ref or unref",
+			      rule_op_name(rule->op), f->name);
 	if (rule_is_of_ranges(rule) && !f->ranges)
-		return refuse(r, op, "protect, prot=, was= and size= of free are for ranges: expected family %s ranges", f->name);
+		return refuse(
+			r, op,
+			"protect, prot=, was= and size= of free are for ranges: expected family %s ranges",
+			f->name);
 	return f->ranges ? check_range(r, op, rule) : 0;
 }
 

@@ -72,8 +72,8 @@ struct rulefile_error {
  * @file: its name in errors. @pack: a string that outlives @rs, or NULL for the user's own. 0, -EINVAL with
  * @err filled, -ENOMEM.
  */
-must_check int ruleset_add_text(struct ruleset *rs, const char *file, const char *pack, const char *text, size_t len,
-				struct rulefile_error *err);
+must_check int ruleset_add_text(struct ruleset *rs, const char *file, const char *pack, const char *text,
+				size_t len, struct rulefile_error *err);
 void ruleset_fini(struct ruleset *rs);
 
 /*
@@ -81,7 +81,7 @@ void ruleset_fini(struct ruleset *rs);
  * and all skips. Families are renumbered in the order in which rules first use them. 0; -ENOENT with the
  * first name that no family or pack has in @unknown; -ENOMEM.
  */
-must_check int ruleset_select(const struct ruleset *all, const char *const *names, size_t n, struct ruleset *out,
-			      const char **unknown);
+must_check int ruleset_select(const struct ruleset *all, const char *const *names, size_t n,
+			      struct ruleset *out, const char **unknown);
 
 #endif

@@ -59,8 +59,8 @@ static bool parse_hex(const char *text, size_t len, taddr *out)
 static int parse_build_id(struct cursor *c, struct word w, struct rule *r)
 {
 	if (w.len < BUILD_ID_MIN || w.len >= sizeof(r->build_id))
-		return word_refuse(c, w.at, "expected %d to %zu hexadecimal digits of a build id", BUILD_ID_MIN,
-			      sizeof(r->build_id) - 1);
+		return word_refuse(c, w.at, "expected %d to %zu hexadecimal digits of a build id",
+				   BUILD_ID_MIN, sizeof(r->build_id) - 1);
 	for (size_t i = 0; i < w.len; i++) {
 		if (hex_digit(w.at[i]) < 0)
 			return word_refuse(c, w.at + i, "expected a hexadecimal digit of a build id");
@@ -96,7 +96,9 @@ static int parse_function(struct cursor *c, struct word w, struct rule *r)
 	const char *plus = w.len ? memrchr(w.at, '+', w.len) : NULL;
 
 	if (!w.len)
-		return word_refuse(c, w.at, "expected a function: NAME, 0xADDRESS, MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET");
+		return word_refuse(
+			c, w.at,
+			"expected a function: NAME, 0xADDRESS, MODULE+0xOFFSET or MODULE@BUILDID+0xOFFSET");
 	if (memchr(w.at, '=', w.len))
 		return word_refuse(c, w.at, "expected a function before KEY=VALUE");
 	if (w.len > 1 && w.at[0] == '0' && (w.at[1] | 0x20) == 'x') {
@@ -227,7 +229,8 @@ static int parse_skip(struct cursor *c, const struct key *k, struct word value, 
 
 	(void)k;
 	for (size_t i = 0; i < value.len && number <= SKIP_MAX; i++)
-		number = value.at[i] >= '0' && value.at[i] <= '9' ? number * 10 + (unsigned)(value.at[i] - '0') : SKIP_MAX + 1;
+		number = value.at[i] >= '0' && value.at[i] <= '9' ? number * 10 + (unsigned)(value.at[i] - '0')
+								  : SKIP_MAX + 1;
 	if (!value.len || number > SKIP_MAX)
 		return word_refuse(c, value.at, "expected a number of frames, 0 to %d", SKIP_MAX);
 	r->skip = (uint8_t)number;
@@ -288,7 +291,8 @@ static int take_key(struct cursor *c, struct word w, struct rule *r, unsigned *s
 	value = (struct word){ equals + 1, w.len - name.len - 1 };
 	k = find_key(r->op, name);
 	if (!k)
-		return word_refuse(c, w.at, "%s has no %.*s=", rule_op_name(r->op), (int)(name.len < 32 ? name.len : 32), name.at);
+		return word_refuse(c, w.at, "%s has no %.*s=", rule_op_name(r->op),
+				   (int)(name.len < 32 ? name.len : 32), name.at);
 	if (*seen & BIT(k - keys) && !k->again)
 		return word_refuse(c, w.at, "%s= twice", k->name);
 	*seen |= BIT(k - keys);
@@ -330,7 +334,8 @@ static int format_keys(const struct rule *r, char *buf, size_t n)
 static bool is_status(const struct expr *e)
 {
 	return (e->n == 3 || (e->n == 4 && e->nodes[1].op == EXPR_CAST)) && e->nodes[0].op == EXPR_RET &&
-	       e->nodes[e->n - 2].op == EXPR_CONST && !e->nodes[e->n - 2].value && e->nodes[e->n - 1].op == EXPR_EQ;
+	       e->nodes[e->n - 2].op == EXPR_CONST && !e->nodes[e->n - 2].value &&
+	       e->nodes[e->n - 1].op == EXPR_EQ;
 }
 
 /* A status is not a block. */
@@ -338,7 +343,8 @@ static int check_status(struct cursor *c, const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
 		if (r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && is_status(&r->ifs[i]))
-			return word_refuse(c, c->text, "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
+			return word_refuse(c, c->text,
+					   "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
 	}
 	return 0;
 }
@@ -377,7 +383,8 @@ static int format_function(const struct rule *r, char *buf, size_t n)
 	case WHERE_ADDRESS:
 		return snprintf(buf, n, "%s " PRItaddr, op, r->addr);
 	case WHERE_OFFSET:
-		return snprintf(buf, n, "%s %s%s%s+" PRItaddr, op, r->name, *r->build_id ? "@" : "", r->build_id, r->addr);
+		return snprintf(buf, n, "%s %s%s%s+" PRItaddr, op, r->name, *r->build_id ? "@" : "",
+				r->build_id, r->addr);
 	case WHERE_NAME:
 		break;
 	}

@@ -20,7 +20,8 @@ struct word {
 };
 
 /* Report an error at @where in the text; returns -EINVAL. */
-int word_refuse(struct cursor *c, const char *where, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int word_refuse(struct cursor *c, const char *where, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /* The next word; words are separated by blanks. Length 0, at the end: there is none. */
 struct word word_next(struct cursor *c);

@@ -117,7 +117,8 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 	sampling_stacks_over(&s->stacks, b, fate, now_ns);
 }
 
-int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm, struct sampling **out)
+int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm,
+		 struct sampling **out)
 {
 	struct sampling *s = calloc(1, sizeof(*s));
 	int r = -ENOMEM;
@@ -212,7 +213,8 @@ static void decide(struct sampling *s, uint64_t now_ns)
 {
 	struct shared *sh = s->planting->link->shared;
 	const struct sampling_costs costs = {
-		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns), .stop_ns = atomic_load(&sh->budget.metered_ns),
+		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns),
+		.stop_ns = atomic_load(&sh->budget.metered_ns),
 	};
 
 	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);

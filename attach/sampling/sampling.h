@@ -34,7 +34,8 @@ struct sampling;
  * All arguments stay the caller's. @tally: walks stacks, records the facts, and has the counters. 0, -ENOTSUP
  * (logged) or -errno.
  */
-must_check int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm, struct sampling **out);
+must_check int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm,
+			    struct sampling **out);
 void sampling_free(struct sampling *s);
 
 /* The watch begins. */

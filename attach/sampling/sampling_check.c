@@ -11,8 +11,8 @@
 
 bool sampling_check_follows(const struct rule *rule)
 {
-	return (rule->op == RULE_ALLOC || rule->op == RULE_REALLOC) && expr_is_ret(&rule->ptr) && !rule->also.n &&
-	       !rule->nifs;
+	return (rule->op == RULE_ALLOC || rule->op == RULE_REALLOC) && expr_is_ret(&rule->ptr) &&
+	       !rule->also.n && !rule->nifs;
 }
 
 /* Memory that is not in malloc's heap: nothing in front of a block shows what became of it. */
@@ -69,7 +69,8 @@ int sampling_check_rules(const struct ruleset *set)
 		const struct rule *rule = &set->rules[i];
 
 		any |= sampling_check_follows(rule);
-		if (rule_is_scope(rule) || (!rule->builtin && rule->op != RULE_FREE && !sampling_check_follows(rule)))
+		if (rule_is_scope(rule) ||
+		    (!rule->builtin && rule->op != RULE_FREE && !sampling_check_follows(rule)))
 			return refuse_rule(rule);
 	}
 	if (any)
@@ -87,7 +88,9 @@ int sampling_check_allocator(const struct modules *ms)
 	if (m)
 		log_error("--budget works with glibc's malloc only, and here malloc is that of %s", m->name);
 	else
-		log_error("--budget works with glibc's malloc only, and here it is not known where malloc is");
-	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every call is seen, of any malloc");
+		log_error(
+			"--budget works with glibc's malloc only, and here it is not known where malloc is");
+	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every "
+		 "call is seen, of any malloc");
 	return -ENOTSUP;
 }

@@ -14,23 +14,24 @@ static uint32_t family_of(const struct sampling_sites *sites, const struct sampl
 	return sites->planting->rules[sites->targets->all[sites->all[stack->site].target].rule].family;
 }
 
-void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, struct fact *f,
-			  uint64_t now_ns)
+void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites,
+			  const struct sampling_stack *stack, struct fact *f, uint64_t now_ns)
 {
 	f->time_us = recorder_time(r, now_ns);
 	recorder_put_event(r, family_of(sites, stack), f);
 }
 
-void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stack *stack, taddr addr,
-			   uint64_t now_ns)
+void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites,
+			   const struct sampling_stack *stack, taddr addr, uint64_t now_ns)
 {
 	struct fact f = { .kind = MMT_FORGET, .block = { .addr = addr } };
 
 	sampling_facts_block(r, sites, stack, &f, now_ns);
 }
 
-static void put_stack(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
-		      const struct sampling_stack *stack, const struct site_stats_sums *sums, uint64_t now_ns)
+static void put_stack(struct recorder *r, const struct sampling_sites *sites,
+		      const struct sampling_stacks *stacks, const struct sampling_stack *stack,
+		      const struct site_stats_sums *sums, uint64_t now_ns)
 {
 	const struct sampling_site *site = &sites->all[stack->site];
 	uint32_t family = family_of(sites, stack);
@@ -41,11 +42,14 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
 
 	sampling_stacks_steps(stack, steps);
 	its = (struct fact_sample){
-		.seen = stack->seen, .late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns) + 0.5), .chunk_bytes = stack->chunk_bytes,
-		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds, .full = sums->full, .exposed_us = sums->exposed_us,
+		.seen = stack->seen, .late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns) + 0.5),
+		.chunk_bytes = stack->chunk_bytes,
+		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds,
+		.full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
-		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns), .missed = sums->missed, .stood_us = sums->stood_us,
+		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns), .missed = sums->missed,
+		.stood_us = sums->stood_us,
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
 		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };
@@ -59,10 +63,12 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites, co
  */
 static bool is_news(const struct sampling_stack *stack, const struct site_stats_sums *sums, bool all)
 {
-	return stack->changed || (stack->seen && (all || sums->exposed_us > stack->reported + stack->reported / 8));
+	return stack->changed ||
+	       (stack->seen && (all || sums->exposed_us > stack->reported + stack->reported / 8));
 }
 
-void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites, struct sampling_stacks *stacks, uint64_t now_ns, bool all)
+void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites,
+			   struct sampling_stacks *stacks, uint64_t now_ns, bool all)
 {
 	for (size_t i = 0; i < stacks->n; i++) {
 		struct sampling_stack *stack = &stacks->all[i];
@@ -98,7 +104,8 @@ static void put_duty(struct recorder *r, const struct sampling_sites *sites, uin
 		exposed_us += (double)(sums.exposed_us < wall_us ? sums.exposed_us : wall_us);
 	}
 	if (hit && wall_us)
-		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM, (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
+		recorder_count(r, wall_us, MMT_COUNT_DUTY_PPM,
+			       (uint64_t)(exposed_us / (double)hit / (double)wall_us * 1e6));
 }
 
 /* Up to now, including a time that has not ended yet. */
@@ -109,14 +116,20 @@ static uint64_t up_to_now(const _Atomic uint64_t *over_ns, const _Atomic uint64_
 	return over + (since && now_ns > since ? now_ns - since : 0);
 }
 
-void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites, const struct sampling_rounds *rounds,
-			   const struct shared *shared, uint64_t now_ns)
+void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites,
+			   const struct sampling_rounds *rounds, const struct shared *shared, uint64_t now_ns)
 {
 	struct fact_budget b = {
-		.promise_ppm = shared->budget_ppm, .spent_us = atomic_load(&shared->budget.spent_ns) / 1000, .wall_us = recorder_time(r, now_ns),
-		.worst_ppm = atomic_load(&shared->budget.worst_ten_ppm), .closed = atomic_load(&shared->budget.closed),
-		.closed_us = up_to_now(&shared->budget.closed_ns, &shared->budget.closed_since_ns, now_ns) / 1000,
-		.sites_settled = rounds->settled, .candidates = rounds->candidates, .unfound = sites->untrapped + sites->unfitting,
+		.promise_ppm = shared->budget_ppm,
+		.spent_us = atomic_load(&shared->budget.spent_ns) / 1000,
+		.wall_us = recorder_time(r, now_ns),
+		.worst_ppm = atomic_load(&shared->budget.worst_ten_ppm),
+		.closed = atomic_load(&shared->budget.closed),
+		.closed_us =
+			up_to_now(&shared->budget.closed_ns, &shared->budget.closed_since_ns, now_ns) / 1000,
+		.sites_settled = rounds->settled,
+		.candidates = rounds->candidates,
+		.unfound = sites->untrapped + sites->unfitting,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
 
@@ -161,8 +174,12 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 	for (size_t i = 0; i < p->nrules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->op == RULE_ALLOC && !sampling_check_follows(rule) && linker_binds(p->modules, rule->name))
-			recorder_note(r, t, "what %s gives out was not seen: behind its calls nothing tells where the block is", rule->name);
+		if (rule->op == RULE_ALLOC && !sampling_check_follows(rule) &&
+		    linker_binds(p->modules, rule->name))
+			recorder_note(
+				r,
+				t, "what %s gives out was not seen: behind its calls nothing tells where the block is",
+				rule->name);
 	}
 }
 
@@ -174,12 +191,14 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 	for (size_t i = 0; i < sites->n; i++)
 		n += sites->all[i].is_cut && !sites->all[i].has_caller;
 	if (n)
-		recorder_note(r, t, "the caller of the function around it was never seen at %" PRIu32
-			      " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place", n);
+		recorder_note(
+			r,
+			t, "the caller of the function around it was never seen at %" PRIu32 " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place",
+			n);
 }
 
-void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites, const struct sampling_stacks *stacks,
-			  const struct shared *shared, uint64_t now_ns)
+void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites,
+			  const struct sampling_stacks *stacks, const struct shared *shared, uint64_t now_ns)
 {
 	uint64_t moving_ns = up_to_now(&shared->modules.ns, &shared->modules.since_ns, now_ns);
 	uint64_t t = recorder_time(r, now_ns);
@@ -187,17 +206,25 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 
 	note_unseen_rules(r, sites, t);
 	if (unknown >= 0.0005)
-		recorder_note(r, t, "about %.1f %% of the calls came from where no trap stands behind the call (a call through a pointer, a jump, "
+		recorder_note(r, t,
+			      "about %.1f %% of the calls came from where no trap stands behind the call (a "
+			      "call through a pointer, a jump, "
 			      "generated code): of these a part was seen where the allocator returns",
 			      unknown * 100);
 	if (moving_ns >= NOTED_MOVING_NS)
-		recorder_note(r, t, "while modules came and went no trap was set anew: for %.0f s in all", (double)moving_ns / 1e9);
+		recorder_note(r, t, "while modules came and went no trap was set anew: for %.0f s in all",
+			      (double)moving_ns / 1e9);
 	if (sites->untrapped)
-		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand", sites->untrapped);
+		recorder_note(r, t, "behind %" PRIu64 " calls of allocators no trap can stand",
+			      sites->untrapped);
 	if (sites->unfitting)
-		recorder_note(r, t, "%" PRIu64 " calls of allocators have no trap: there is room for %u", sites->unfitting, SHARED_SITES);
+		recorder_note(r, t, "%" PRIu64 " calls of allocators have no trap: there is room for %u",
+			      sites->unfitting, SHARED_SITES);
 	if (sites->unsure)
-		recorder_note(r, t, "%" PRIu64 " places look like calls of allocators, and may be none: no trap stands there", sites->unsure);
+		recorder_note(r, t,
+			      "%" PRIu64
+			      " places look like calls of allocators, and may be none: no trap stands there",
+			      sites->unsure);
 	recorder_lost(r, t, "stack not kept", stacks->not_tracked);
 	recorder_lost(r, t, "block not followed", stacks->unfollowed);
 	note_without_caller(r, sites, t);

@@ -27,14 +27,16 @@ struct sampling_words {
  * If it was known only later that a wrapper keeps something in front of the block, the trap has read other
  * words.
  */
-static bool read_words(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit, taddr block,
-		       struct sampling_words *out)
+static bool read_words(const struct sampling *s, const struct sampling_site *site,
+		       const struct record_hit *hit, taddr block, struct sampling_words *out)
 {
-	struct iovec here = { &out->head, sizeof(out->head) }, there = { (void *)(uintptr_t)(block - 8), sizeof(out->head) };
+	struct iovec here = { &out->head, sizeof(out->head) },
+		     there = { (void *)(uintptr_t)(block - 8), sizeof(out->head) };
 
 	out->first_read = false;
 	if (site->delta != s->targets.all[site->target].delta)
-		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) && chunkstate_size(out->head);
+		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) &&
+		       chunkstate_size(out->head);
 	out->head = hit->loads[SITE_CHUNK];
 	out->first_read = (hit->remote_loads_read & 3) == 3;
 	memcpy(out->first, hit->loads, sizeof(out->first));
@@ -74,7 +76,8 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 }
 
 /* Track this block, if it belongs to the sample of its stack and there is room. */
-static void follow(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words, uint64_t now_ns)
+static void follow(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words,
+		   uint64_t now_ns)
 {
 	taddr instead;
 
@@ -84,7 +87,8 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 	}
 	if (instead)
 		sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], instead, now_ns);
-	if (block_poll_add(s->poll, block, words->head, words->first_read ? words->first : NULL, i, now_ns) < 0) {
+	if (block_poll_add(s->poll, block, words->head, words->first_read ? words->first : NULL, i, now_ns) <
+	    0) {
 		s->stacks.unfollowed++;
 		return;
 	}
@@ -100,7 +104,8 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 static bool seen_elsewhere(struct sampling *s, struct sampling_site *site, taddr caller)
 {
 	uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
-	bool known = at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE && s->sites.all[at].role != SAMPLING_TRIAL;
+	bool known = at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE &&
+		     s->sites.all[at].role != SAMPLING_TRIAL;
 
 	site->unknown += !known;
 	return known;
@@ -108,7 +113,8 @@ static bool seen_elsewhere(struct sampling *s, struct sampling_site *site, taddr
 
 static int walk(struct sampling *s, const struct record_hit *hit, uint32_t *number)
 {
-	return s->tally->stack_of(s->tally->stack_ctx, hit, &s->planting->link->shared->sites[hit->head.site], 0, NULL, number);
+	return s->tally->stack_of(s->tally->stack_ctx, hit, &s->planting->link->shared->sites[hit->head.site],
+				  0, NULL, number);
 }
 
 /* A jump may lead behind the call, too: with a block that was allocated long ago. */
@@ -117,7 +123,8 @@ static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr bl
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
 }
 
-static int take(struct sampling *s, uint32_t site, const struct record_hit *hit, taddr block, const struct sampling_words *words)
+static int take(struct sampling *s, uint32_t site, const struct record_hit *hit, taddr block,
+		const struct sampling_words *words)
 {
 	uint64_t now_ns = hit->head.time_ns;
 	uint32_t number, i, known = s->stacks.n;

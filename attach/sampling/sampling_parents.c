@@ -71,7 +71,8 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 	const struct module *m = modules_find(p->sites->planting->modules, caller);
 	uint8_t code[6];
 
-	if (!m || m->gone || !m->img || elfimage_code(m->img, caller - m->bias - sizeof(code), code, sizeof(code)) != sizeof(code))
+	if (!m || m->gone || !m->img ||
+	    elfimage_code(m->img, caller - m->bias - sizeof(code), code, sizeof(code)) != sizeof(code))
 		return false;
 	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
 }
@@ -132,7 +133,8 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 	struct sampling_site *site = &p->sites->all[i];
 	struct sampling_trial *t = find_trial(p, site->function);
 
-	if (!site->function || !caller || site->role != SAMPLING_TAKES || p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
+	if (!site->function || !caller || site->role != SAMPLING_TAKES ||
+	    p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
 		return;
 	if (t) {
 		if (count_caller(t, caller) && !t->checking)
@@ -152,7 +154,8 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 /* Where to hold a thread: in the function, until it is known what it returns; then at its callers. */
 static const struct sampling_site *to_be_held(const struct sampling_parents *p, const struct sampling_trial *t)
 {
-	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]] : &p->sites->all[t->inner];
+	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]]
+			   : &p->sites->all[t->inner];
 }
 
 /* The time until the next hold must pay for what holds have cost. */
@@ -162,7 +165,8 @@ static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 	uint64_t more_ns = held_ns - p->held_ns;
 
 	p->held_ns = held_ns;
-	p->next_hold_ns = now_ns + HOLD_PAUSE_NS + (uint64_t)((double)more_ns * HOLDS_PART / (TOKEN_BUCKET_FILL(p->budget_ppm) / 1e6));
+	p->next_hold_ns = now_ns + HOLD_PAUSE_NS +
+			  (uint64_t)((double)more_ns * HOLDS_PART / (TOKEN_BUCKET_FILL(p->budget_ppm) / 1e6));
 	return !more_ns;
 }
 
@@ -208,13 +212,17 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, ui
 	return link_lead(p->sites->planting->link, hit, number);
 }
 
-int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller)
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block,
+			  uint64_t size, taddr caller)
 {
-	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size, hit->head.time_ns };
+	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size,
+					    hit->head.time_ns };
 	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
-	uint32_t number = t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
+	uint32_t number =
+		t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
 
-	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last) : 0;
+	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last)
+								  : 0;
 }
 
 /*
@@ -251,7 +259,8 @@ static void weigh(struct sampling_trial *t, const struct sampling_last *last, co
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
 {
 	uint64_t word = 0;
-	struct iovec here = { &word, sizeof(word) }, there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
+	struct iovec here = { &word, sizeof(word) },
+		     there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
 	uint32_t i;
 
 	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
@@ -278,7 +287,8 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 			continue;
 		if (t->checking && hit->head.flags & RECORD_HELD)
 			check(p, t, hit);
-		else if (addrmap_del(&p->last, hit->head.tid, &last) && !t->checking && last.function == t->function)
+		else if (addrmap_del(&p->last, hit->head.tid, &last) && !t->checking &&
+			 last.function == t->function)
 			weigh(t, &last, hit);
 	}
 }
@@ -348,7 +358,8 @@ static enum answer checked(const struct sampling_parents *p, const struct sampli
 	measure(p, t, &f);
 	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
 		return now_ns < t->until_ns ? NOT_YET : CANNOT_TELL;
-	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given, f.returned);
+	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given,
+		  f.returned);
 	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
 }
 
@@ -371,7 +382,8 @@ static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, 
 
 	if (inner->number == SAMPLING_NONE)
 		return false;
-	r = sampling_targets_pass(p->sites->targets, inner->target, inner->module, t->function - inner->module->bias, t->delta, target);
+	r = sampling_targets_pass(p->sites->targets, inner->target, inner->module,
+				  t->function - inner->module->bias, t->delta, target);
 	p->no_room += r == -ENOSPC;
 	p->passing += r == 0;
 	if (r == 0)
@@ -381,7 +393,9 @@ static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, 
 
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
 {
-	static const char *const words[] = { [PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [CANNOT_TELL] = "not known" };
+	static const char *const words[] = {
+		[PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [CANNOT_TELL] = "not known"
+	};
 
 	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
 		struct sampling_trial t = p->trials[i];

@@ -79,7 +79,8 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
  * The same, and the thread is held, at @hit: it got @block, of @size bytes. When this returns, it may resume.
  * 0 or -ENOMEM.
  */
-must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block, uint64_t size, taddr caller);
+must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
+				     taddr block, uint64_t size, taddr caller);
 
 /* Site @i, which belongs to a trial, was hit. The thread may be held. */
 void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);

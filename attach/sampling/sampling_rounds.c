@@ -38,7 +38,8 @@ static double aim(const struct sampling_rounds *r)
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
 {
-	const double seconds = (double)(now->now_ns - r->then.now_ns) / 1e9, used = (double)(now->spent_ns - r->then.spent_ns) / (aim(r) * seconds);
+	const double seconds = (double)(now->now_ns - r->then.now_ns) / 1e9,
+		     used = (double)(now->spent_ns - r->then.spent_ns) / (aim(r) * seconds);
 
 	if (!r->wanted)
 		r->part = PART_LEAST;
@@ -80,7 +81,8 @@ static bool is_candidate(const struct sampling_site *site)
 	return sampling_sites_follows(site) && site->candidate;
 }
 
-static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks)
+static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites,
+			 const struct sampling_stacks *stacks)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		sites->all[i].gone = 0;
@@ -110,7 +112,8 @@ static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites
 static struct estimate_rounds as_rounds(const struct site_stats_sums *sums)
 {
 	return (struct estimate_rounds){
-		.rounds = sums->rounds, .full = sums->full, .hits = sums->hits, .exposed_us = sums->exposed_us, .hits2 = sums->hits2,
+		.rounds = sums->rounds, .full = sums->full, .hits = sums->hits,
+		.exposed_us = sums->exposed_us, .hits2 = sums->hits2,
 		.hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 	};
 }
@@ -127,7 +130,9 @@ static void look_at_needs(const struct sampling_sites *sites, struct sampling_si
 	site->bunched = estimate_in_bunches(&rounds);
 	site_stats_subtract(&sums, &site->recent[1]);
 	rounds = as_rounds(&sums);
-	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us) ? INFINITY : sampling_sites_rate(&none, &sums);
+	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us)
+			      ? INFINITY
+			      : sampling_sites_rate(&none, &sums);
 }
 
 static bool is_older(const struct site_stats_sums *a, const struct site_stats_sums *than)
@@ -189,7 +194,8 @@ static bool differs(uint32_t a, uint32_t b)
  * begins between two. So if the budget does not cover every call, quotas are larger, in longer rounds. The
  * rate of hits that come in bunches is underestimated, by what of a bunch exceeds the quota.
  */
-static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites, struct sampling_site *site, double share)
+static void set_candidate(const struct sampling_rounds *r, struct sampling_sites *sites,
+			  struct sampling_site *site, double share)
 {
 	uint32_t least = site->bunched ? bunch_quota(r, share) : CANDIDATE_QUOTA, period_ms, quota;
 	double ms = least / share * 1000;
@@ -198,7 +204,9 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 		sampling_sites_meter(sites, site, 0, SAMPLING_PERIOD_MS);
 		return;
 	}
-	period_ms = ms < SAMPLING_PERIOD_MS ? SAMPLING_PERIOD_MS : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS : (uint32_t)ms;
+	period_ms = ms < SAMPLING_PERIOD_MS   ? SAMPLING_PERIOD_MS
+		    : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS
+					      : (uint32_t)ms;
 	quota = (uint32_t)fmax(share * period_ms / 1000, CANDIDATE_QUOTA);
 	/* what depends on measurements must not change at each decision */
 	if (differs(quota, site->quota) || differs(period_ms, site->period_ms))
@@ -217,7 +225,8 @@ static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sit
 	r->wanted = !isinf(share);
 	r->bunched = 0;
 	for (size_t i = 0; i < sites->n; i++)
-		r->bunched += is_candidate(&sites->all[i]) && sites->all[i].bunched && sites->all[i].needs > share;
+		r->bunched +=
+			is_candidate(&sites->all[i]) && sites->all[i].bunched && sites->all[i].needs > share;
 	for (size_t i = 0; i < sites->n; i++) {
 		if (is_candidate(&sites->all[i]))
 			set_candidate(r, sites, &sites->all[i], share);
@@ -236,10 +245,12 @@ static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
 		site->gone_then = site->gone;
 	}
 	period_ms = (uint64_t)SAMPLING_PERIOD_MS << site->doubled;
-	sampling_sites_meter(sites, site, SAMPLING_QUOTA, period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
+	sampling_sites_meter(sites, site, SAMPLING_QUOTA,
+			     period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
 }
 
-void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, const struct sampling_costs *costs)
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites,
+			    const struct sampling_stacks *stacks, const struct sampling_costs *costs)
 {
 	if (costs->stop_ns)
 		r->stop_ns = costs->stop_ns;

@@ -49,6 +49,7 @@ struct sampling_rounds {
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm);
 
 /* Set the meters; the blocks have been surveyed. Once a second. */
-void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites, const struct sampling_stacks *stacks, const struct sampling_costs *costs);
+void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites,
+			    const struct sampling_stacks *stacks, const struct sampling_costs *costs);
 
 #endif

@@ -41,12 +41,14 @@ static struct site_stats *meter_of(const struct sampling_sites *s, const struct 
 	return &s->planting->link->shared->meters[site->number];
 }
 
-void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota, uint32_t period_ms)
+void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota,
+			  uint32_t period_ms)
 {
 	/* a thread is held until a trial's trap is planted; and of what leaks, nothing shall be missed */
 	const bool ahead = site->candidate || site->role == SAMPLING_TRIAL;
 
-	if (site->number == SAMPLING_NONE || (site->quota == quota && site->period_ms == period_ms && site->ahead == ahead))
+	if (site->number == SAMPLING_NONE ||
+	    (site->quota == quota && site->period_ms == period_ms && site->ahead == ahead))
 		return;
 	site->quota = quota;
 	site->period_ms = period_ms;
@@ -62,7 +64,8 @@ void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *s
 		atomic_store(&meter_of(s, site)->hold, next);
 }
 
-void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct site_stats_sums *out)
+void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site,
+			 struct site_stats_sums *out)
 {
 	struct site_stats_sums now;
 
@@ -118,13 +121,16 @@ void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
 
 bool sampling_sites_follows(const struct sampling_site *site)
 {
-	return site->number != SAMPLING_NONE && (site->role == SAMPLING_TAKES || (site->role == SAMPLING_INNER && site->unknown));
+	return site->number != SAMPLING_NONE &&
+	       (site->role == SAMPLING_TAKES || (site->role == SAMPLING_INNER && site->unknown));
 }
 
 static void set_meter(struct sampling_sites *s, struct sampling_site *site)
 {
-	static const struct { uint32_t quota, period_ms; } wishes[] = {
-		[SAMPLING_TAKES] = { SAMPLING_QUOTA, SAMPLING_PERIOD_MS }, [SAMPLING_INNER] = { 1, SAMPLING_INNER_MS },
+	static const struct { uint32_t quota, period_ms;
+	} wishes[] = {
+		[SAMPLING_TAKES] = { SAMPLING_QUOTA, SAMPLING_PERIOD_MS },
+		[SAMPLING_INNER] = { 1, SAMPLING_INNER_MS },
 		[SAMPLING_TRIAL] = { 1, SAMPLING_RESTING_MS },
 	};
 
@@ -144,7 +150,8 @@ static int give_trap(struct sampling_sites *s, struct sampling_site *site)
 		s->unfitting++;
 		return -ENOSPC;
 	}
-	r = plan_behind(site->module->img, p->decoder, site->addr - site->module->bias, &p->options, target->delta, &trap);
+	r = plan_behind(site->module->img, p->decoder, site->addr - site->module->bias, &p->options,
+			target->delta, &trap);
 	if (r < 0) {
 		s->untrapped++;
 		return r;
@@ -235,13 +242,17 @@ static bool forwards_argument(const struct callsite_target *targets, size_t n, t
 	return false;
 }
 
-static int add_found(struct sampling_sites *s, struct module *m, const struct callsite *found, const struct callsite_target *targets,
-		     uint32_t first)
+static int add_found(struct sampling_sites *s, struct module *m, const struct callsite *found,
+		     const struct callsite_target *targets, uint32_t first)
 {
 	const struct sampling_site site = {
-		.addr = found->ret + m->bias, .function = found->function ? found->function + m->bias : 0, .module = m,
-		.target = first + found->target, .joined = found->joined,
-		.role = forwards_argument(targets, s->targets->n, found->function) ? SAMPLING_INNER : SAMPLING_TAKES,
+		.addr = found->ret + m->bias,
+		.function = found->function ? found->function + m->bias : 0,
+		.module = m,
+		.target = first + found->target,
+		.joined = found->joined,
+		.role = forwards_argument(targets, s->targets->n, found->function) ? SAMPLING_INNER
+										   : SAMPLING_TAKES,
 	};
 	uint32_t i;
 	int r = add_site(s, &site, &i);
@@ -272,7 +283,8 @@ int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t target, ui
 
 	if (!m || m->gone || !m->img)
 		return -ENOENT;
-	if (sampling_sites_find_at(s, addr) == SAMPLING_NONE && !body_has_return(m->img, s->planting->decoder, addr - m->bias))
+	if (sampling_sites_find_at(s, addr) == SAMPLING_NONE &&
+	    !body_has_return(m->img, s->planting->decoder, addr - m->bias))
 		return -EILSEQ;
 	return add_site(s, &site, i);
 }
@@ -289,7 +301,8 @@ int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const st
 	if (r < 0)
 		return r;
 	*site = (struct sampling_site){
-		.addr = trap->addr + m->bias, .module = m, .number = site->number, .target = target, .role = SAMPLING_INNER,
+		.addr = trap->addr + m->bias, .module = m, .number = site->number, .target = target,
+		.role = SAMPLING_INNER,
 	};
 	s->of_number[site->number] = s->n++;
 	set_meter(s, site);

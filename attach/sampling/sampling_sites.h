@@ -104,7 +104,8 @@ must_check int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t
  * A site where target @target itself returns, as @trap is planned in @m (file addresses). 0; -ENOSPC,
  * -ENOMEM.
  */
-must_check int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const struct site *trap, uint32_t target);
+must_check int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const struct site *trap,
+				       uint32_t target);
 
 /* The trap with number @number is gone with its module. */
 void sampling_sites_gone(struct sampling_sites *s, uint32_t number);
@@ -121,7 +122,8 @@ void sampling_sites_inner(struct sampling_sites *s, taddr function);
 /* Are blocks tracked that are seen there? */
 bool sampling_sites_follows(const struct sampling_site *site);
 
-void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota, uint32_t period_ms);
+void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota,
+			  uint32_t period_ms);
 
 /* The next thread that hits the site is held until we have seen it; @next false: it is not. */
 void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next);
@@ -130,7 +132,8 @@ void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *s
 double sampling_sites_rate(const struct site_stats_sums *before, const struct site_stats_sums *to);
 
 /* What was counted there since the beginning. */
-void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site, struct site_stats_sums *out);
+void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site,
+			 struct site_stats_sums *out);
 
 /* The run is @age_ns old: note the exposure of all traps. Now and then: the more often, the more is known. */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns);

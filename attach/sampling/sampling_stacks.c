@@ -129,9 +129,14 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
 	/*
 	 * it was freed some time between the last look at which it was live and the first at which it was not
 	 */
-	uint64_t end_ns = fate == FATE_SAME ? b->seen_ns : b->seen_ns + ((b->ended_ns ? b->ended_ns : now_ns) - b->seen_ns) / 2;
+	uint64_t end_ns = fate == FATE_SAME
+				  ? b->seen_ns
+				  : b->seen_ns + ((b->ended_ns ? b->ended_ns : now_ns) - b->seen_ns) / 2;
 
-	survival_count(stack->ended, age_s(b, end_ns), fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_SAME ? SURVIVAL_STILL : SURVIVAL_LOST);
+	survival_count(stack->ended, age_s(b, end_ns),
+		       fate == FATE_GONE   ? SURVIVAL_GONE
+		       : fate == FATE_SAME ? SURVIVAL_STILL
+					   : SURVIVAL_LOST);
 	stack->gone += fate == FATE_GONE;
 	stack->changed = true;
 	for (uint32_t k = 0; k < stack->nheld; k++) {

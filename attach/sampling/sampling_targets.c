@@ -92,7 +92,8 @@ static int add_cxx(struct sampling_targets *t)
 		const struct rule *rule = &packs.rules[i];
 		struct sampling_target *to = add(t);
 
-		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 || !sampling_check_follows(rule) || has_name(t, rule->name))
+		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 || !sampling_check_follows(rule) ||
+		    has_name(t, rule->name))
 			continue;
 		*to = (struct sampling_target){ .rule = malloc_rule, .level = 1, .name = strdup(rule->name) };
 		if (to->name)
@@ -126,7 +127,8 @@ void sampling_targets_fini(struct sampling_targets *t)
 	t->n = 0;
 }
 
-int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta, uint32_t *i)
+int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr,
+			  uint32_t delta, uint32_t *i)
 {
 	struct sampling_target *to = add(t);
 
@@ -153,7 +155,8 @@ uint32_t sampling_targets_at(const struct sampling_targets *t, const struct modu
 /* --- where they are, and how they are called --- */
 
 /* A file may have a `malloc` of its own, and what that returns is not known. */
-static bool may_have(const struct sampling_targets *t, const struct module *m, const struct rule *rule, const char *name)
+static bool may_have(const struct sampling_targets *t, const struct module *m, const struct rule *rule,
+		     const char *name)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
 

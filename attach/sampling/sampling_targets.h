@@ -54,8 +54,8 @@ void sampling_targets_fini(struct sampling_targets *t);
  * inside a block. Its number in @i. -EEXIST: it is a target already; -ENOSPC: there are too many, or it is
  * too many levels up; -ENOMEM.
  */
-must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr, uint32_t delta,
-				     uint32_t *i);
+must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr,
+				     uint32_t delta, uint32_t *i);
 
 /*
  * Functions of @m that end with a jump to a target, from number @first on, and so return its result, become
@@ -70,6 +70,7 @@ uint32_t sampling_targets_at(const struct sampling_targets *t, const struct modu
 taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const struct module *m);
 
 /* How @m calls each of them, for callsites_find. The caller's to free. 0 or -ENOMEM. */
-must_check int sampling_targets_for(const struct sampling_targets *t, const struct module *m, struct callsite_target **out);
+must_check int sampling_targets_for(const struct sampling_targets *t, const struct module *m,
+				    struct callsite_target **out);
 
 #endif

@@ -42,7 +42,8 @@ static void describe(struct scan *sc)
 	char comm[sizeof(sc->snapshot.comm) + 1] = "";
 
 	memcpy(comm, sc->snapshot.comm, sizeof(sc->snapshot.comm));
-	summary_set_target(s, sc->snapshot.pid, *comm ? comm : NULL, sc->opt->exe ? sc->opt->exe : sc->core.exe);
+	summary_set_target(s, sc->snapshot.pid, *comm ? comm : NULL,
+			   sc->opt->exe ? sc->opt->exe : sc->core.exe);
 	if (*sc->core.args)
 		summary_add_arg(s, sc->core.args);
 	s->run.frontend = "core";
@@ -69,7 +70,8 @@ static void add_doubts(struct scan *sc)
 	for (; n && !strbuf_error(&doubts); n--, at += strlen(at) + 1)
 		summary_add_doubt(&sc->report.summary, at);
 	if (killed_it(sc->core.signal))
-		summary_note(&sc->report.summary, "it died of signal %d (%s)", sc->core.signal, strsignal(sc->core.signal));
+		summary_note(&sc->report.summary, "it died of signal %d (%s)", sc->core.signal,
+			     strsignal(sc->core.signal));
 }
 
 /* Open the mapped files that are here. A wrong one is an error if the user named it; else it is logged. */

@@ -54,7 +54,8 @@ struct maker {
 
 static int new_draft(struct maker *mk, enum draft_kind kind, enum verdict v, uint64_t value, uint32_t *out)
 {
-	if (mk->ndrafts >= UINT32_MAX - 1 || grow_for(&mk->drafts, mk->ndrafts, &mk->room, sizeof(*mk->drafts)) < 0)
+	if (mk->ndrafts >= UINT32_MAX - 1 ||
+	    grow_for(&mk->drafts, mk->ndrafts, &mk->room, sizeof(*mk->drafts)) < 0)
 		return -ENOMEM;
 	mk->drafts[mk->ndrafts] = (struct draft){ .kind = kind, .verdict = v, .value = value, .low = UINT64_MAX };
 	*out = (uint32_t)mk->ndrafts++;
@@ -186,7 +187,8 @@ static int join_rare(struct maker *mk)
 		uint32_t range;
 		int r;
 
-		if (mk->drafts[i].kind != BY_SIZE || mk->drafts[i].value <= SMALL || mk->drafts[i].blocks >= MANY)
+		if (mk->drafts[i].kind != BY_SIZE || mk->drafts[i].value <= SMALL ||
+		    mk->drafts[i].blocks >= MANY)
 			continue;
 		r = other_draft(mk, BY_RANGE, mk->drafts[i].verdict, range_of(mk->drafts[i].value), &range);
 		if (r < 0)
@@ -240,7 +242,8 @@ static bool wanted(const struct scan *sc, const struct summary_group *g)
 		return false;
 	if (g->bytes < sc->opt->shown.min_bytes)
 		return false;
-	return g->stack.depth ? select_wants(sc->reporting.select, g->stack.frames, g->stack.depth) : select_wants(sc->reporting.select, &named, 1);
+	return g->stack.depth ? select_wants(sc->reporting.select, g->stack.frames, g->stack.depth)
+			      : select_wants(sc->reporting.select, &named, 1);
 }
 
 static void add_group(struct scan *sc, const struct draft *d, const struct summary_group *g)
@@ -249,15 +252,16 @@ static void add_group(struct scan *sc, const struct draft *d, const struct summa
 
 	if (!wanted(sc, g))
 		hide(&s->filtered, d);
-	else if (g->stack.depth && suppressions_match(sc->reporting.suppressions, SUPPRESS_LEAK, g->verdict, g->stack.frames, g->stack.depth,
-						g->blocks, g->bytes))
+	else if (g->stack.depth && suppressions_match(sc->reporting.suppressions, SUPPRESS_LEAK, g->verdict,
+						      g->stack.frames, g->stack.depth, g->blocks, g->bytes))
 		hide(&s->suppressed, d);
 	else
 		summary_add_group(s, g);
 }
 
 /* Describe the blocks of one size or class by its samples. */
-static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content, char label[SCAN_SIZE_TEXT])
+static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content,
+		     char label[SCAN_SIZE_TEXT])
 {
 	if (d->kind == BY_CLASS) {
 		g->kind.class_name = g->kind.label = classify_name(sc->classes, (uint32_t)d->value);
@@ -297,7 +301,8 @@ static int report(struct scan *sc, const struct draft *d)
 	taddr samples[SCAN_SAMPLES];
 	char label[SCAN_SIZE_TEXT];
 	struct summary_group g = {
-		.family = "libc", .blocks = d->blocks, .bytes = d->bytes, .verdict = d->verdict, .samples = samples,
+		.family = "libc", .blocks = d->blocks, .bytes = d->bytes, .verdict = d->verdict,
+		.samples = samples,
 		.bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->bytes, .nsamples = d->nsamples,
 		.kind = { .size_low = d->low, .size_high = d->high, .indirect_blocks = d->indirect_blocks,
 			  .indirect_bytes = d->indirect_bytes },

@@ -42,7 +42,8 @@ struct scan {
 static inline struct reach_input scan_reach_input(const struct scan *sc)
 {
 	return (struct reach_input){
-		.snapshot = &sc->snapshot, .census = sc->census.known ? &sc->census : NULL, .blocks = sc->blocks,
+		.snapshot = &sc->snapshot, .census = sc->census.known ? &sc->census : NULL,
+		.blocks = sc->blocks,
 		.nblocks = sc->nblocks, .heuristics = REACH_ALL | REACH_HEADER,
 	};
 }

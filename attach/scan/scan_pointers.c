@@ -42,8 +42,9 @@ static void fill_stack(const struct scan *sc, struct scan_pointer *out)
 static void fill(struct scan *sc, const struct pointer *p, struct scan_pointer *out)
 {
 	static const enum scan_place places[] = {
-		[POINTER_BLOCK] = SCAN_IN_BLOCK, [POINTER_REGISTER] = SCAN_IN_REGISTER, [POINTER_STACK] = SCAN_ON_STACK,
-		[POINTER_DATA] = SCAN_IN_DATA, [POINTER_TLS] = SCAN_IN_TLS, [POINTER_OWN] = SCAN_IN_ALLOCATOR,
+		[POINTER_BLOCK] = SCAN_IN_BLOCK, [POINTER_REGISTER] = SCAN_IN_REGISTER,
+		[POINTER_STACK] = SCAN_ON_STACK, [POINTER_DATA] = SCAN_IN_DATA,
+		[POINTER_TLS] = SCAN_IN_TLS,	 [POINTER_OWN] = SCAN_IN_ALLOCATOR,
 	};
 
 	*out = (struct scan_pointer){ .place = places[p->place], .at = p->at, .value = p->value };
@@ -102,7 +103,8 @@ static const struct pointer *choose(const struct pointer *found, size_t n, const
 }
 
 /* One step. 1: continue from the block in @next; 0: this was the last; -ENOMEM. */
-static int step(struct scan *sc, const struct pointer *found, size_t n, struct way *w, struct scan_chain *c, size_t *next)
+static int step(struct scan *sc, const struct pointer *found, size_t n, struct way *w, struct scan_chain *c,
+		size_t *next)
 {
 	const struct pointer *p = choose(found, n, w);
 
@@ -117,7 +119,8 @@ static int step(struct scan *sc, const struct pointer *found, size_t n, struct w
 	return 1;
 }
 
-static int follow(struct scan *sc, const struct pointer *first, size_t nfirst, size_t block, struct scan_chain *c)
+static int follow(struct scan *sc, const struct pointer *first, size_t nfirst, size_t block,
+		  struct scan_chain *c)
 {
 	const struct reach_input in = scan_reach_input(sc);
 	struct way way = { .blocks = { block }, .n = 1 };

@@ -18,8 +18,10 @@ static int refuse_sampled(const struct ledger *l)
 {
 	if (!ledger_is_sampled(l))
 		return 0;
-	log_error("the trace is of a sampled run (--budget), which has followed a few blocks of each place only");
-	log_hint("without --with-trace blocks are told by class and size; a trace without --budget knows them all");
+	log_error("the trace is of a sampled run (--budget), which has followed a few blocks of each place "
+		  "only");
+	log_hint("without --with-trace blocks are told by class and size; a trace without --budget knows "
+		 "them all");
 	return -EINVAL;
 }
 

@@ -58,7 +58,8 @@ static uint32_t running_now(void)
 	unsigned running = 0;
 	size_t n;
 
-	if (read_whole_file("/proc/loadavg", 256, &text, &n) < 0 || sscanf(text, "%*s %*s %*s %u/", &running) != 1)
+	if (read_whole_file("/proc/loadavg", 256, &text, &n) < 0 ||
+	    sscanf(text, "%*s %*s %*s %u/", &running) != 1)
 		return 0;
 	return running ? running - 1 : 0;
 }

@@ -40,7 +40,9 @@ static void offer_ourselves(void)
 /* Map so many bytes, aligned to a large page. */
 static uint8_t *map(uint64_t bytes)
 {
-	uint8_t *all = mmap(NULL, bytes + COPY_BUFFER_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *p;
+	uint8_t *all = mmap(NULL, bytes + COPY_BUFFER_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
+		*p;
 
 	if (all == MAP_FAILED)
 		return NULL;

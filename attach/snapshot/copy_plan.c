@@ -196,7 +196,8 @@ static int by_bytes(const void *a, const void *b)
 {
 	const struct copy_range *x = a, *y = b;
 
-	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes) : (x->lo > y->lo) - (x->lo < y->lo);
+	return x->bytes != y->bytes ? (x->bytes > y->bytes) - (x->bytes < y->bytes)
+				    : (x->lo > y->lo) - (x->lo < y->lo);
 }
 
 static int by_address(const void *a, const void *b)

@@ -32,7 +32,8 @@ int copy_run_measure(struct copy_plan *m, struct resident *r, struct copy_size *
 
 		range->bytes = 0;
 		for (taddr at = range->lo; at < range->hi;) {
-			int n = resident_next(r, &at, range->hi, range->how == COPY_WRITTEN, BATCH_PAGES, runs, BATCH_RUNS);
+			int n = resident_next(r, &at, range->hi, range->how == COPY_WRITTEN, BATCH_PAGES,
+					      runs, BATCH_RUNS);
 
 			if (n < 0)
 				return n;
@@ -74,7 +75,8 @@ static int place(struct copy_run *c, struct batch *b)
 		if (c->npieces == c->piece_room || (!run->swapped && size > c->room_bytes - c->used))
 			return -ENOBUFS;
 		b->piece[i] = c->npieces;
-		c->pieces[c->npieces++] = (struct copy_piece){ run->lo, size, run->swapped ? COPY_SWAPPED : c->used };
+		c->pieces[c->npieces++] =
+			(struct copy_piece){ run->lo, size, run->swapped ? COPY_SWAPPED : c->used };
 		if (!run->swapped)
 			c->used += size;
 	}
@@ -97,8 +99,8 @@ static bool next_batch(struct copy_run *c, struct batch *b)
 			continue;
 		}
 		b->forced = range->how == COPY_FORCED;
-		b->n = resident_next(c->resident, &c->at, range->hi, range->how == COPY_WRITTEN, BATCH_PAGES, b->runs,
-				     BATCH_RUNS);
+		b->n = resident_next(c->resident, &c->at, range->hi, range->how == COPY_WRITTEN, BATCH_PAGES,
+				     b->runs, BATCH_RUNS);
 		c->error = b->n < 0 ? b->n : !c->still(c->ctx) ? -ETIMEDOUT : place(c, b);
 		more = b->n > 0;
 	}
@@ -156,13 +158,15 @@ static ssize_t read_some(struct copy_run *c, bool forced, taddr from, uint8_t *t
  * Copy one run. A page that cannot be read is left out; after some in a row the rest of the run is left out,
  * since there may be millions (memory of a device).
  */
-static void copy_pages(struct copy_run *c, const struct resident_run *run, size_t piece, uint64_t at, bool forced)
+static void copy_pages(struct copy_run *c, const struct resident_run *run, size_t piece, uint64_t at,
+		       bool forced)
 {
 	unsigned refused = 0;
 
 	for (taddr from = run->lo; from < run->hi;) {
 		uint64_t left = run->hi - from, n = left < READ_BYTES ? left : READ_BYTES;
-		ssize_t got = c->still(c->ctx) ? read_some(c, forced, from, c->room + at + (from - run->lo), n) : -ETIMEDOUT;
+		ssize_t got = c->still(c->ctx) ? read_some(c, forced, from, c->room + at + (from - run->lo), n)
+					       : -ETIMEDOUT;
 
 		if (got == -ESRCH || got == -ETIMEDOUT || got == -EPERM) {
 			fail(c, got);

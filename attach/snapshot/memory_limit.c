@@ -148,7 +148,8 @@ static uint64_t left_on_machine(void)
 	uint64_t total, available;
 	size_t n;
 
-	if (read_whole_file("/proc/meminfo", FILE_MAX, &text, &n) < 0 || !memory_limit_find(text, "MemTotal", &total) ||
+	if (read_whole_file("/proc/meminfo", FILE_MAX, &text, &n) < 0 ||
+	    !memory_limit_find(text, "MemTotal", &total) ||
 	    !memory_limit_find(text, "MemAvailable", &available))
 		return UINT64_MAX;
 	return available > total / SPARE_SHARE ? available - total / SPARE_SHARE : 0;
@@ -165,6 +166,7 @@ bool memory_limit_for_copy(uint64_t bytes, struct memory_limit *out)
 
 const char *memory_limit_text(const struct memory_limit *room, char out[MEMORY_LIMIT_TEXT])
 {
-	snprintf(out, MEMORY_LIMIT_TEXT, "takes %" PRIu64 " MiB, and %" PRIu64 " MiB of memory are available", (room->needed >> 20) + 1, room->available >> 20);
+	snprintf(out, MEMORY_LIMIT_TEXT, "takes %" PRIu64 " MiB, and %" PRIu64 " MiB of memory are available",
+		 (room->needed >> 20) + 1, room->available >> 20);
 	return out;
 }

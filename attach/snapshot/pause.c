@@ -131,7 +131,8 @@ static uint64_t expect(const struct pause *p, double bytes_per_s)
 	 */
 	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
 
-	return BASE_NS + p->maps_ns + work + busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN)) + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
+	return BASE_NS + p->maps_ns + work + busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN)) +
+	       atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
 }
 
 static void set_limit(struct pause *p, const struct pause_wish *wish)
@@ -219,7 +220,8 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		return r;
 	p->copy_open = true;
 	expect_and_choose(p, wish);
-	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) || p->had->expected_ns > p->limit_ns)
+	if ((wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns) ||
+	    p->had->expected_ns > p->limit_ns)
 		return -ETIME;
 	r = reserve_threads(p);
 	return r < 0 ? r : copy_run_reserve(&p->copy, p->out);
@@ -461,10 +463,12 @@ static void end_try(struct pause *p)
 	copy_plan_close(&p->plan);
 }
 
-static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out,
+	       struct pause_had *had)
 {
 	struct pause p = {
-		.link = l, .pid = pid, .plan = COPY_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out, .had = had,
+		.link = l, .pid = pid, .plan = COPY_INIT, .resident = RESIDENT_INIT, .mem = -1, .out = out,
+		.had = had,
 	};
 	int r;
 
@@ -484,7 +488,8 @@ static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct 
 	return r;
 }
 
-int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had)
+int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out,
+		   struct pause_had *had)
 {
 	int r;
 

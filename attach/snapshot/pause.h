@@ -64,6 +64,7 @@ struct pause_had {
  * spare it; -EAGAIN: it grew faster than memory could be prepared; -EPIPE: the keeper is gone; another
  * -errno. On failure @out is empty.
  */
-must_check int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out, struct pause_had *had);
+must_check int pause_and_copy(struct link *l, pid_t pid, const struct pause_wish *wish, struct snapshot *out,
+			      struct pause_had *had);
 
 #endif

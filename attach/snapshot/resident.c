@@ -38,11 +38,12 @@ struct scan_arg {
 
 /* --- the ioctl --- */
 
-static int scan(struct resident *r, taddr at, taddr end, bool written, uint64_t max_pages, struct scan_region *out,
-		size_t room)
+static int scan(struct resident *r, taddr at, taddr end, bool written, uint64_t max_pages,
+		struct scan_region *out, size_t room)
 {
 	struct scan_arg arg = {
-		.size = sizeof(arg), .start = at, .end = end, .vec = (uintptr_t)out, .vec_len = room, .max_pages = max_pages,
+		.size = sizeof(arg), .start = at, .end = end, .vec = (uintptr_t)out, .vec_len = room,
+		.max_pages = max_pages,
 		.inverted = (written ? IS_FILE : 0) | r->guard, .mask = (written ? IS_FILE : 0) | r->guard,
 		.anyof = IS_PRESENT | IS_SWAPPED, .returned = IS_SWAPPED | IS_ZERO,
 	};
@@ -69,7 +70,8 @@ static int next_by_scan(struct resident *r, taddr *at, taddr end, bool written, 
 	for (int i = 0; i < n; i++) {
 		pages += (found[i].hi - found[i].lo) / PAGE;
 		if (!(found[i].categories & IS_ZERO))
-			runs[kept++] = (struct resident_run){ found[i].lo, found[i].hi, found[i].categories & IS_SWAPPED };
+			runs[kept++] = (struct resident_run){ found[i].lo, found[i].hi,
+							      found[i].categories & IS_SWAPPED };
 	}
 	*at = n && ((size_t)n == room || pages >= max_pages) ? found[n - 1].hi : end;
 	return kept;
@@ -94,14 +96,16 @@ static void try_scan(struct resident *r)
 
 static bool is_wanted(uint64_t entry, bool written)
 {
-	return entry & (ENTRY_PRESENT | ENTRY_SWAPPED) && !(entry & ENTRY_GUARD) && !(written && entry & ENTRY_FILE);
+	return entry & (ENTRY_PRESENT | ENTRY_SWAPPED) && !(entry & ENTRY_GUARD) &&
+	       !(written && entry & ENTRY_FILE);
 }
 
 static int next_by_reading(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages,
 			   struct resident_run *runs, size_t room)
 {
 	uint64_t want = (end - *at) / PAGE < BLOCK ? (end - *at) / PAGE : BLOCK, i;
-	ssize_t got = pread(r->pagemap, r->entries, want * sizeof(*r->entries), (off_t)(*at / PAGE * sizeof(*r->entries)));
+	ssize_t got = pread(r->pagemap, r->entries, want * sizeof(*r->entries),
+			    (off_t)(*at / PAGE * sizeof(*r->entries)));
 	uint64_t have = got < 0 ? 0 : got / sizeof(*r->entries), pages = 0;
 	size_t n = 0;
 
@@ -158,8 +162,8 @@ void resident_close(struct resident *r)
 	*r = (struct resident)RESIDENT_INIT;
 }
 
-int resident_next(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages, struct resident_run *runs,
-		  size_t room)
+int resident_next(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages,
+		  struct resident_run *runs, size_t room)
 {
 	if (*at >= end || !room)
 		return 0;

@@ -164,7 +164,8 @@ static void walk_ours(struct backtrace *b, const struct record_hit *hit, const s
 {
 	const struct unwind_from from = {
 		.regs = &st->regs, .returned = st->returned, .slice = hit->slice, .slice_len = hit->slice_len,
-		.slice_addr = hit->regs.rsp, .read = waits ? read_target : NULL, .ctx = (void *)(uintptr_t)hit,
+		.slice_addr = hit->regs.rsp, .read = waits ? read_target : NULL,
+		.ctx = (void *)(uintptr_t)hit,
 	};
 
 	unwind(b->cfi, &from, walk_depth(b, st), out);
@@ -219,7 +220,8 @@ static void take_frames(const struct backtrace *b, const struct record_hit *hit,
 		out->frames[0] &= ~UNWIND_EXACT;
 }
 
-static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st, struct unwind_stack *out)
+static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st,
+		 struct unwind_stack *out)
 {
 	if (hit->head.flags & RECORD_FRAMES) {
 		take_frames(b, hit, st, out);

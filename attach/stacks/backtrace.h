@@ -67,8 +67,8 @@ bool backtrace_holds(enum unwinders which);
  * many further frames: a watched function that called this one, wrappers. Counts stacks that were cut. 0 or
  * -ENOMEM.
  */
-must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
-			    const char *tag, uint32_t *number);
+must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s,
+			    uint32_t skip, const char *tag, uint32_t *number);
 
 /* Mark the frames of functions for which @skipped returns true. */
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);

@@ -33,7 +33,8 @@ void slice_size_learn(struct slice_size *s, const struct record_hit *hit, uint32
 		t->at_least = 2 * hit->slice_len;
 	if (++t->seen < SLICE_SIZE_FIRST)
 		return;
-	before = atomic_load_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS], memory_order_relaxed);
+	before = atomic_load_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS],
+				      memory_order_relaxed);
 	hint = (uint64_t)hit->head.tid << 32 | wanted(t, s->shared->slice_bytes);
 	if (hint != before)
 		atomic_store_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS], hint,

@@ -116,7 +116,8 @@ static int frame_at(struct stacks *s, taddr pc, uint32_t *frame)
 	if (known && !is_place(s, *known, module))
 		known = NULL;
 	*frame = known ? *known : fresh;
-	if (!known && (define_frame(s, pc, module) < 0 || addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
+	if (!known &&
+	    (define_frame(s, pc, module) < 0 || addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
 		return -ENOMEM;
 	return addrmap_put(&s->by_pc, pc, frame);
 }
@@ -173,7 +174,8 @@ static int number_of(struct stacks *s, uint32_t node, enum unwind_end end, uint3
 	return defs_take(s->defs, &f) < 0 ? -ENOMEM : addrmap_put(&s->by_leaf, key, number);
 }
 
-static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag, uint32_t *number)
+static int add(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag,
+	       uint32_t *number)
 {
 	uint32_t node = 0, frame;
 
@@ -242,8 +244,8 @@ static uint64_t hash(const taddr *frames, uint32_t n, enum unwind_end end, uint3
 }
 
 /* Two of millions may share a 64-bit hash: so the depth, the tag, the end and the leaf frame are compared. */
-static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n, enum unwind_end end,
-		    uint32_t tag)
+static bool is_that(const struct stacks *s, uint32_t number, const taddr *frames, uint32_t n,
+		    enum unwind_end end, uint32_t tag)
 {
 	const struct defs_stack *st = &s->defs->stacks[number];
 	const struct defs_node *leaf = st->node == DEFS_NONE ? NULL : &s->defs->nodes[st->node];

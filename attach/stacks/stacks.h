@@ -58,8 +58,8 @@ void stacks_fini(struct stacks *s);
 must_check int stacks_tag(struct stacks *s, const char *text, uint32_t *tag);
 
 /* The number of the stack @frames[0..n), leaf first, with @tag (number + 1, or FACT_NONE). 0 or -ENOMEM. */
-must_check int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end, uint32_t tag,
-			     uint32_t *number);
+must_check int stacks_intern(struct stacks *s, const taddr *frames, uint32_t n, enum unwind_end end,
+			     uint32_t tag, uint32_t *number);
 
 /* Something was mapped or unmapped: the same pc may be different code now. */
 void stacks_modules_changed(struct stacks *s);

@@ -17,11 +17,12 @@ static bool better(const GElf_Sym *sym, const GElf_Sym *best)
 
 static bool covers(const GElf_Sym *sym, taddr addr)
 {
-	return GELF_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_shndx != SHN_UNDEF && addr >= sym->st_value &&
-	       addr - sym->st_value < sym->st_size;
+	return GELF_ST_TYPE(sym->st_info) == STT_OBJECT && sym->st_shndx != SHN_UNDEF &&
+	       addr >= sym->st_value && addr - sym->st_value < sym->st_size;
 }
 
-static void look_through(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, taddr addr, GElf_Sym *best, const char **name)
+static void look_through(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, taddr addr, GElf_Sym *best,
+			 const char **name)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n = data && sh->sh_entsize ? data->d_size / sizeof(Elf64_Sym) : 0;
@@ -63,7 +64,8 @@ static bool find_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 		const char *text;
 		GElf_Sym sym;
 
-		if (!gelf_getsym(data, (int)i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_shndx == SHN_UNDEF)
+		if (!gelf_getsym(data, (int)i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_OBJECT ||
+		    sym.st_shndx == SHN_UNDEF)
 			continue;
 		text = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!text || strcmp(text, name) != 0)

@@ -165,14 +165,19 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
 {
 	if (t->sigtrap_ignored)
-		say(out, CANNOT "it ignores SIGTRAP, and the kernel would make that fatal at the first trap", WHO(t));
+		say(out, CANNOT "it ignores SIGTRAP, and the kernel would make that fatal at the first trap",
+		    WHO(t));
 	else if (t->sigtrap_caught)
-		say(out, CANNOT "it handles SIGTRAP, and the kernel would take the handler away when a thread that "
-		    "blocks the signal, or is in the handler, runs into a trap", WHO(t));
+		say(out,
+		    CANNOT
+		    "it handles SIGTRAP, and the kernel would take the handler away when a thread that "
+		    "blocks the signal, or is in the handler, runs into a trap",
+		    WHO(t));
 	else
 		return false;
-	hint(out, "if it does not need SIGTRAP for its work: --lose-sigtrap watches it all the same, and a SIGTRAP of "
-	     "its own would end it then");
+	hint(out, "if it does not need SIGTRAP for its work: --lose-sigtrap watches it all the same, and a "
+		  "SIGTRAP of "
+		  "its own would end it then");
 	return true;
 }
 
@@ -199,13 +204,15 @@ static void blame_yama(const struct target_info *t, int scope, struct diagnosis 
 {
 	say(out, CANNOT "not permitted: kernel.yama.ptrace_scope is %d", WHO(t), scope);
 	if (scope >= 3)
-		hint(out, "no process may attach to another until the next boot: set kernel.yama.ptrace_scope to 1 in "
+		hint(out, "no process may attach to another until the next boot: set "
+			  "kernel.yama.ptrace_scope to 1 in "
 			  "/etc/sysctl.d and reboot");
 	else if (scope == 2)
 		hint(out, "run mmattach as root, or allow it: sysctl -w kernel.yama.ptrace_scope=0");
 	else
-		hint(out, "run mmattach as root, or allow attaching to processes of the same user: sysctl -w "
-			  "kernel.yama.ptrace_scope=0, or start the program with: mmattach -- PROGRAM ARG...");
+		hint(out,
+		     "run mmattach as root, or allow attaching to processes of the same user: sysctl -w "
+		     "kernel.yama.ptrace_scope=0, or start the program with: mmattach -- PROGRAM ARG...");
 }
 
 static const char *forbidden_by(const struct diagnose_self *self)
@@ -221,7 +228,8 @@ static void blame_container(const struct target_info *t, const struct diagnose_s
 {
 	say(out, CANNOT "not permitted: %s", WHO(t), forbidden_by(self));
 	if ((self->euid == 0 && !self->cap_sys_ptrace) || self->seccomp || self->container)
-		hint(out, "in a container: docker run --cap-add SYS_PTRACE (before Docker 19.03 also --security-opt "
+		hint(out, "in a container: docker run --cap-add SYS_PTRACE (before Docker 19.03 also "
+			  "--security-opt "
 			  "seccomp=unconfined), or run mmattach on the host");
 	else
 		hint(out, "see what the audit log says: ausearch -m avc, or dmesg");
@@ -229,7 +237,9 @@ static void blame_container(const struct target_info *t, const struct diagnose_s
 
 static void blame_privileges(const struct target_info *t, struct diagnosis *out)
 {
-	say(out, CANNOT "not permitted: it has more privileges than we (setuid, file capabilities, or not dumpable)",
+	say(out,
+	    CANNOT
+	    "not permitted: it has more privileges than we (setuid, file capabilities, or not dumpable)",
 	    WHO(t));
 	hint(out, "run mmattach as root");
 }
@@ -237,10 +247,12 @@ static void blame_privileges(const struct target_info *t, struct diagnosis *out)
 static void blame_user_ns(const struct target_info *t, struct diagnosis *out)
 {
 	say(out, CANNOT "not permitted: it lives in another user namespace", WHO(t));
-	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m", (int)t->pid);
+	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m",
+	     (int)t->pid);
 }
 
-static void diagnose_permission(const struct target_info *t, const struct diagnose_self *self, struct diagnosis *out)
+static void diagnose_permission(const struct target_info *t, const struct diagnose_self *self,
+				struct diagnosis *out)
 {
 	if (self->yama_scope >= 3) {
 		blame_yama(t, self->yama_scope, out);
@@ -268,7 +280,8 @@ static void diagnose_permission(const struct target_info *t, const struct diagno
 	}
 }
 
-void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err, struct diagnosis *out)
+void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err,
+		     struct diagnosis *out)
 {
 	if (err < 0)
 		err = -err;

@@ -58,7 +58,8 @@ bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out);
  * Attaching failed with @err (negative or positive errno). Best with facts read again after the
  * failure: another tracer may have been faster. For a target that is gone, use diagnose_vanished.
  */
-void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err, struct diagnosis *out);
+void diagnose_attach(const struct target_info *t, const struct diagnose_self *self, int err,
+		     struct diagnosis *out);
 
 /* None of the functions to watch was found in the target; @is_static: it has no dynamic linker. */
 void diagnose_no_allocator(const struct target_info *t, bool is_static, struct diagnosis *out);

@@ -105,7 +105,8 @@ static taddr find_r_debug(int mem, taddr dynamic)
  * started as a program (ld.so PROGRAM), it is the program for the kernel: it has no DT_DEBUG, but the struct
  * itself.
  */
-static bool read_r_debug(int mem, const struct aux *aux, const struct module *program, struct r_debug_of_target *out)
+static bool read_r_debug(int mem, const struct aux *aux, const struct module *program,
+			 struct r_debug_of_target *out)
 {
 	taddr dynamic = find_dynamic(mem, aux, program->bias);
 	taddr at = dynamic ? find_r_debug(mem, dynamic) : 0;
@@ -144,7 +145,8 @@ bool linker_is_done(const struct modules *ms)
 	for (int i = 0; i < NAMESPACES_MAX; i++) {
 		if (r_debug.state)
 			return false;
-		if (r_debug.version < 2 || !r_debug.next || !read_mem(mem, r_debug.next, &r_debug, sizeof(r_debug)))
+		if (r_debug.version < 2 || !r_debug.next ||
+		    !read_mem(mem, r_debug.next, &r_debug, sizeof(r_debug)))
 			return true;
 	}
 	return true;

@@ -15,7 +15,8 @@ void openfiles_raise(struct rlimit *before)
 		*before = now;
 	most = (struct rlimit){ now.rlim_max, now.rlim_max };
 	if (now.rlim_cur < now.rlim_max && setrlimit(RLIMIT_NOFILE, &most) < 0)
-		log_verbose("no more than %llu files may be open: error %d", (unsigned long long)now.rlim_cur, errno);
+		log_verbose("no more than %llu files may be open: error %d", (unsigned long long)now.rlim_cur,
+			    errno);
 }
 
 void openfiles_restore(const struct rlimit *before)

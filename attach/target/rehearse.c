@@ -20,11 +20,12 @@ static int said(const char *name, long r, const char **what)
 	return errno ? -errno : -EIO;
 }
 
-#define TRY(request, addr, data) \
-	do { \
-		int r_ = said("ptrace (" #request ")", ptrace(request, pid, (void *)(addr), (void *)(data)), what); \
-		if (r_) \
-			return r_; \
+#define TRY(request, addr, data)                                                                             \
+	do {                                                                                                 \
+		int r_ = said("ptrace (" #request ")", ptrace(request, pid, (void *)(addr), (void *)(data)), \
+			      what);                                                                         \
+		if (r_)                                                                                      \
+			return r_;                                                                           \
 	} while (0)
 
 /* Interrupt the child, and wait until it is stopped. */

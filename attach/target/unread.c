@@ -24,13 +24,15 @@ static bool is_new(const struct modules *ms, size_t i)
 static bool is_first_of_reason(const struct modules *ms, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
-		if (modules_at(ms, k)->unread && strcmp(modules_at(ms, k)->why_not, modules_at(ms, i)->why_not) == 0)
+		if (modules_at(ms, k)->unread &&
+		    strcmp(modules_at(ms, k)->why_not, modules_at(ms, i)->why_not) == 0)
 			return false;
 	return modules_at(ms, i)->unread;
 }
 
 /* Report the modules from number @first on that have the same reason. */
-static int tell_reason(const struct modules *ms, size_t first, void (*put)(void *ctx, const char *sentence), void *ctx)
+static int tell_reason(const struct modules *ms, size_t first, void (*put)(void *ctx, const char *sentence),
+		       void *ctx)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT, all = STRBUF_INIT;
 	const char *why = modules_at(ms, first)->why_not;
@@ -44,8 +46,8 @@ static int tell_reason(const struct modules *ms, size_t first, void (*put)(void 
 		if (n++ < NAMED)
 			strbuf_printf(&names, "%s%s", n > 1 ? ", " : "", m->path);
 	}
-	strbuf_printf(&all, "%zu %s could not be read (%s), so no function of %s was found: %s", n, n == 1 ? "module" : "modules", why,
-		      n == 1 ? "it" : "them", strbuf_str(&names));
+	strbuf_printf(&all, "%zu %s could not be read (%s), so no function of %s was found: %s", n,
+		      n == 1 ? "module" : "modules", why, n == 1 ? "it" : "them", strbuf_str(&names));
 	if (n > NAMED)
 		strbuf_printf(&all, ", and %zu more", n - NAMED);
 	if (strbuf_error(&names) || strbuf_error(&all))

@@ -55,23 +55,27 @@ static void choose(struct chosen *c, taddr addr, uint64_t size, uint32_t stack)
 	c->stack[at] = stack;
 }
 
-static void choose_by_verdict(const struct verdicts *j, const struct ledger *l, enum verdict verdict, struct chosen *c)
+static void choose_by_verdict(const struct verdicts *j, const struct ledger *l, enum verdict verdict,
+			      struct chosen *c)
 {
 	struct live_block b;
 
 	for (size_t i = 0; i < j->nblocks; i++) {
 		const struct verdicts_block *jb = &j->blocks[i];
 
-		if (jb->family != VERDICTS_NONE && jb->verdict == verdict && ledger_holds(l, jb->family, jb->addr, &b))
+		if (jb->family != VERDICTS_NONE && jb->verdict == verdict &&
+		    ledger_holds(l, jb->family, jb->addr, &b))
 			choose(c, jb->addr, jb->size, b.stack);
 	}
 }
 
-int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const struct snapshot *s, const struct ledger *l)
+int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const struct snapshot *s,
+		     const struct ledger *l)
 {
 	/* what was copied, listed and judged still belongs to the look */
 	struct scan sc = {
-		.opt = asked->opt, .modules = asked->modules, .snapshot = *s, .census = j->census, .blocks = j->nodes, .nblocks = j->nnodes, .reach = j->reach,
+		.opt = asked->opt, .modules = asked->modules, .snapshot = *s, .census = j->census,
+		.blocks = j->nodes, .nblocks = j->nnodes, .reach = j->reach,
 	};
 	struct chosen c = { .n = 0 };
 	int r;
@@ -88,7 +92,8 @@ int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const stru
 	if (r == 0 && sc.report.nanswers)
 		text_pointers(&asked->answer, &sc.report, asked->opt->shown.top);
 	else if (r == 0 && asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN)
-		strbuf_printf(&asked->answer, "\nno block that was watched is %s\n", verdict_name(asked->opt->single.who_points_at_verdict));
+		strbuf_printf(&asked->answer, "\nno block that was watched is %s\n",
+			      verdict_name(asked->opt->single.who_points_at_verdict));
 	scan_fini(&sc.report);
 	return r < 0 ? r : strbuf_error(&asked->answer);
 }

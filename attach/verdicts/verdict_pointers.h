@@ -25,6 +25,7 @@ struct verdict_asked {
 };
 
 /* 0 or -errno. */
-must_check int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const struct snapshot *s, const struct ledger *l);
+must_check int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const struct snapshot *s,
+				const struct ledger *l);
 
 #endif

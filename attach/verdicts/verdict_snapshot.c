@@ -27,11 +27,13 @@ void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
 static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot_wish *wish)
 {
 	char expected[DURATION_TEXT], most[DURATION_TEXT];
-	uint64_t rounded = out->had.expected_ns > 1000000 ? out->had.expected_ns / 1000000 * 1000000 : out->had.expected_ns;
+	uint64_t rounded = out->had.expected_ns > 1000000 ? out->had.expected_ns / 1000000 * 1000000
+							  : out->had.expected_ns;
 
-	verdict_snapshot_fail(out, "the process would have stood still for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
-		  duration_format(rounded, expected, sizeof(expected)),
-		  duration_format(wish->max_pause_ns, most, sizeof(most)));
+	verdict_snapshot_fail(
+		out, "the process would have stood still for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
+		duration_format(rounded, expected, sizeof(expected)),
+		duration_format(wish->max_pause_ns, most, sizeof(most)));
 }
 
 static void no_memory(struct verdict_snapshot *out)
@@ -52,7 +54,8 @@ static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_
 		if (wish->verdicts == VERDICTS_AUTO)
 			too_long(out, wish);
 		else
-			verdict_snapshot_fail(out, "the process would have stood still for longer than it may be");
+			verdict_snapshot_fail(out,
+					      "the process would have stood still for longer than it may be");
 		break;
 	case -ETIMEDOUT:
 		verdict_snapshot_fail(out, "the copy took too long, and the process was let go");
@@ -85,10 +88,12 @@ static void add_stopped_time(struct verdict_snapshot *out)
 			 duration_format(out->had.had_ns, text, sizeof(text)));
 }
 
-void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid, const struct verdict_snapshot_wish *wish)
+void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid,
+			   const struct verdict_snapshot_wish *wish)
 {
 	const struct pause_wish pause = {
-		.max_pause_ns = wish->verdicts == VERDICTS_AUTO ? wish->max_pause_ns : 0, .meanwhile = wish->meanwhile, .ctx = wish->ctx,
+		.max_pause_ns = wish->verdicts == VERDICTS_AUTO ? wish->max_pause_ns : 0,
+		.meanwhile = wish->meanwhile, .ctx = wish->ctx,
 	};
 	int r;
 
@@ -130,7 +135,8 @@ static struct fact_look describe(const struct verdict_snapshot *look, const stru
 	};
 }
 
-void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact, struct verdict_asked *asked)
+void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact,
+			    struct verdict_asked *asked)
 {
 	struct fact_look its;
 	struct verdicts j;
@@ -146,7 +152,9 @@ void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, b
 		verdicts_fini(&j);
 		if (err < 0) {
 			snapshot_fini(&look->snapshot);
-			verdict_snapshot_fail(look, "what the copy of the process holds could not be judged: %s", strerror(-err));
+			verdict_snapshot_fail(look,
+					      "what the copy of the process holds could not be judged: %s",
+					      strerror(-err));
 			log_warn("no verdicts: %s", look->why_not);
 		}
 	}

@@ -46,16 +46,19 @@ struct verdict_snapshot_wish {
 };
 
 /* Stop and copy process @pid, or say why not, in @out. verdict_snapshot_fini in any case. */
-void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid, const struct verdict_snapshot_wish *wish);
+void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid,
+			   const struct verdict_snapshot_wish *wish);
 
 /* There are no verdicts, for this reason. */
-void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /*
  * Judge what @r's ledger holds, and write the results to @r; or the reason why there are none. @exact: the
  * ledger's sizes are those that were requested. @asked: what else to answer from the copy; NULL: nothing.
  */
-void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact, struct verdict_asked *asked);
+void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact,
+			    struct verdict_asked *asked);
 
 void verdict_snapshot_fini(struct verdict_snapshot *look);
 

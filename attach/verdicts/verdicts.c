@@ -86,7 +86,8 @@ static bool holds(const struct verdicts_block *b, taddr addr)
 }
 
 /* The census's block in which, or at which, block @i begins, while @i goes up; NULL: none. */
-static const struct verdicts_block *census_at(const struct verdicts *j, size_t i, const struct verdicts_block **last)
+static const struct verdicts_block *census_at(const struct verdicts *j, size_t i,
+					      const struct verdicts_block **last)
 {
 	const struct verdicts_block *b = &j->blocks[i];
 
@@ -139,7 +140,8 @@ static bool is_own_memory(const struct snapshot *s, const struct verdicts_block 
  * If the family's noun is "block", its blocks are memory; those with another noun take part if they are in a
  * block of malloc.
  */
-static bool takes_part(const struct verdicts_block *b, const struct snapshot *s, const struct defs_family *f, bool in_census)
+static bool takes_part(const struct verdicts_block *b, const struct snapshot *s, const struct defs_family *f,
+		       bool in_census)
 {
 	return in_census || ((!f->noun || !strcmp(f->noun, "block")) && is_own_memory(s, b));
 }
@@ -148,7 +150,8 @@ static bool takes_part(const struct verdicts_block *b, const struct snapshot *s,
  * How large the block can be at most: a rule may take something else for the size. What follows the block
  * around it, or the memory it is in, would then not count as a root.
  */
-static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b, const struct verdicts_block *in)
+static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b,
+			const struct verdicts_block *in)
 {
 	const struct mapping *m = procmaps_find(&s->maps, b->addr), *last = s->maps.maps + s->maps.n - 1;
 
@@ -163,7 +166,8 @@ static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b
  * If a family's blocks are malloc's own blocks, none begins inside of a malloc block. If one does, it was
  * freed, and its memory belongs to another block by now.
  */
-static bool is_stale(const struct verdicts *j, const struct verdicts_block *b, const struct verdicts_block *in, const struct manner *m)
+static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
+		     const struct verdicts_block *in, const struct manner *m)
 {
 	if (!j->census.known)
 		return false;
@@ -204,7 +208,8 @@ static void choose(struct verdicts *j, const struct snapshot *s, const struct le
 		if (is_census(&j->blocks[i]))
 			j->blocks[i].part = VERDICTS_NODE;
 	for (uint32_t i = 0; i < l->nbooks; i++)
-		if (defs_is_of_blocks(&l->defs.families[i]) && (live_count(l->books[i].live) || addrmap_count(&l->aside)))
+		if (defs_is_of_blocks(&l->defs.families[i]) &&
+		    (live_count(l->books[i].live) || addrmap_count(&l->aside)))
 			choose_family(j, s, l, i);
 }
 
@@ -272,7 +277,8 @@ struct open_blocks {
 static bool is_better(enum verdict a, enum verdict b)
 {
 	static const int ranks[VERDICT_COUNT] = {
-		[VERDICT_UNKNOWN] = 0, [VERDICT_DEFINITE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_POSSIBLE] = 3, [VERDICT_REACHABLE] = 4,
+		[VERDICT_UNKNOWN] = 0,	[VERDICT_DEFINITE] = 1,	 [VERDICT_INDIRECT] = 2,
+		[VERDICT_POSSIBLE] = 3, [VERDICT_REACHABLE] = 4,
 	};
 
 	return ranks[a] > ranks[b];
@@ -353,7 +359,8 @@ static int add_doubts(struct verdicts *j, const struct reach_input *in)
 		doubt(j, "of the blocks that are listed are not in the allocator's books: their release was not seen, and they have no verdict",
 		      j->stale);
 	if (j->outer)
-		doubt(j, "blocks hold others that were watched, too: what is around these counts as a root", j->outer);
+		doubt(j, "blocks hold others that were watched, too: what is around these counts as a root",
+		      j->outer);
 	return strbuf_error(&j->doubts);
 }
 

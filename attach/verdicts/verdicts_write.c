@@ -30,13 +30,16 @@ static int add_up(struct verdicts *j)
 
 static bool is_of(const struct verdicts_block *b, uint32_t family, enum verdict verdict)
 {
-	return b->family == family && b->verdict == verdict && b->part != VERDICTS_NOT && b->part != VERDICTS_STALE;
+	return b->family == family && b->verdict == verdict && b->part != VERDICTS_NOT &&
+	       b->part != VERDICTS_STALE;
 }
 
-static void put(struct recorder *r, uint32_t family, enum verdict verdict, const struct fact_judged *all, uint32_t n)
+static void put(struct recorder *r, uint32_t family, enum verdict verdict, const struct fact_judged *all,
+		uint32_t n)
 {
 	const struct fact f = {
-		.kind = MMT_INFO, .info = MMT_JUDGED, .time_us = r->ledger.now_us, .judged = { verdict, all, n },
+		.kind = MMT_INFO, .info = MMT_JUDGED, .time_us = r->ledger.now_us,
+		.judged = { verdict, all, n },
 	};
 
 	if (n)

@@ -31,8 +31,8 @@
 
 /* --- opening --- */
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip, const char *tag,
-		    uint32_t *number)
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip,
+		    const char *tag, uint32_t *number)
 {
 	struct session *s = ctx;
 
@@ -50,7 +50,8 @@ static void say_notes(const struct ruleset *rules)
 static int make_parts(struct session *s, int mem, const struct plan_options *options)
 {
 	struct planting *planting = calloc(1, sizeof(*planting));
-	int r = planting ? planting_init(planting, &s->at.link, s->at.modules, mem, &s->rules, options) : -ENOMEM;
+	int r = planting ? planting_init(planting, &s->at.link, s->at.modules, mem, &s->rules, options)
+			 : -ENOMEM;
 
 	if (r < 0) {
 		free(planting);
@@ -68,7 +69,9 @@ static int open_planting(struct session *s)
 	const struct plan_options options = {
 		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
 	};
-	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3) : procfs_open_mem(s->at.target.pid), r;
+	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
+				  : procfs_open_mem(s->at.target.pid),
+	    r;
 
 	say_notes(&s->rules);
 	if (mem < 0)
@@ -83,8 +86,8 @@ static int open_planting(struct session *s)
 	s->tally->pid = s->at.target.pid;
 	targetfs_open(s->at.target.pid, &s->at.fs);
 	if (r == 0)
-		r = backtrace_new(s->at.target.pid, s->at.modules, s->at.link.shared, &s->recorder->ledger.defs, &stacks,
-				  &s->backtrace);
+		r = backtrace_new(s->at.target.pid, s->at.modules, s->at.link.shared,
+				  &s->recorder->ledger.defs, &stacks, &s->backtrace);
 	if (r == 0)
 		backtrace_skip(s->backtrace, skipped_functions_has, &s->planting->skips);
 	return r;
@@ -94,16 +97,19 @@ static int open_planting(struct session *s)
 static void say_none_found(const struct session *s)
 {
 	for (size_t i = 0; i < s->opt->what.families.n; i++)
-		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm, s->opt->what.families.all[i]);
+		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm,
+			  s->opt->what.families.all[i]);
 	for (size_t i = 0; i < s->rules.nrules; i++) {
 		char rule[256];
 
 		if (s->rules.rules[i].builtin)
 			continue;
 		rule_format(&s->rules.rules[i], rule, sizeof(rule));
-		log_error("nothing in %d (%s) to watch by the rule: %s", s->at.target.pid, s->at.target.comm, rule);
+		log_error("nothing in %d (%s) to watch by the rule: %s", s->at.target.pid, s->at.target.comm,
+			  rule);
 	}
-	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a module that is loaded later is watched once one of the rules is found");
+	log_hint("a function without a name in the file can be given as 0xADDRESS or MODULE+0xOFFSET; a "
+		 "module that is loaded later is watched once one of the rules is found");
 }
 
 /* With a budget, sampling decides where the traps go, and must know what is mapped. */
@@ -111,7 +117,8 @@ static int open_sampling(struct session *s)
 {
 	int r = sampling_check_allocator(s->at.modules);
 
-	return r < 0 ? r : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
+	return r < 0 ? r
+		     : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
 }
 
 /* Read what is mapped, decide where traps go. Touches nothing. */
@@ -165,7 +172,8 @@ static int plant(struct session *s)
 	} while (r == 0 && modules_count(s->at.modules) > known);
 	backtrace_modules_changed(s->backtrace);
 	if (r == 0 && !link_any_planted(&s->at.link)) {
-		log_error("cannot watch %d (%s): no trap could be planted", s->at.target.pid, s->at.target.comm);
+		log_error("cannot watch %d (%s): no trap could be planted", s->at.target.pid,
+			  s->at.target.comm);
 		r = -ENOENT;
 	}
 	return r;
@@ -177,8 +185,9 @@ static void begin_recording(struct session *s)
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
-	facts_begin(s->recorder, &s->at.target, &s->rules, s->watch.start_ns, now.tv_sec * 1000000000ll + now.tv_nsec,
-		    s->at.under_gdb ? "gdb" : "ptrace", s->sampling != NULL);
+	facts_begin(s->recorder, &s->at.target, &s->rules, s->watch.start_ns,
+		    now.tv_sec * 1000000000ll + now.tv_nsec, s->at.under_gdb ? "gdb" : "ptrace",
+		    s->sampling != NULL);
 	facts_scope(s->recorder, s->scope);
 	if (s->sampling)
 		sampling_begin(s->sampling, s->watch.start_ns);
@@ -375,10 +384,11 @@ void attach_killed(struct session *s)
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
 	/* some kernels let only a tracer write: repair can do it there */
 	if (left && repair(s->at.target.pid, stderr) != 0)
-		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left, s->at.target.pid,
-			 s->at.target.pid);
+		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left,
+			 s->at.target.pid, s->at.target.pid);
 	else
-		log_hint("a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
+		log_hint(
+			"a thread that ran into a trap meanwhile has ended the target; otherwise it goes on");
 }
 
 void attach_close(struct session *s)

@@ -78,8 +78,9 @@ void attached_undo(struct attached *a)
 	if (link_leave(&a->link, LEAVE_NS) == 0)
 		return;
 	log_error("the keeper (%d) does not end; %s", a->link.keeper,
-		  !link_any_planted(&a->link) ? "it had planted nothing" :
-		  atomic_load(&a->link.shared->end.at_ns) ? "the traps are lifted" : "the traps are perhaps not lifted");
+		  !link_any_planted(&a->link)		    ? "it had planted nothing"
+		  : atomic_load(&a->link.shared->end.at_ns) ? "the traps are lifted"
+							    : "the traps are perhaps not lifted");
 }
 
 /* One thread did not stop in time; or, if the keeper names none, not all of them did. */
@@ -90,16 +91,21 @@ static void say_too_late(const struct attached *a)
 	const char state = (char)atomic_load(&sh->end.late_state);
 
 	if (tid && state != 'R') {
-		log_error("cannot attach to %d (%s): its thread %d (state %c) did not stop in time; it may be inside fork", a->target.pid, a->target.comm,
-			  tid, state);
-		log_hint("a child that is being made could get traps that are not served; try again when it has finished");
+		log_error("cannot attach to %d (%s): its thread %d (state %c) did not stop in time; it may "
+			  "be inside fork",
+			  a->target.pid, a->target.comm, tid, state);
+		log_hint("a child that is being made could get traps that are not served; try again when it "
+			 "has finished");
 		return;
 	}
 	if (tid)
-		log_error("cannot attach to %d (%s): its thread %d gets no processor", a->target.pid, a->target.comm, tid);
+		log_error("cannot attach to %d (%s): its thread %d gets no processor", a->target.pid,
+			  a->target.comm, tid);
 	else
-		log_error("cannot attach to %d (%s): its threads did not all stop in time", a->target.pid, a->target.comm);
-	log_hint("before traps are planted, each thread that runs must stop once; try again when the machine has less to do");
+		log_error("cannot attach to %d (%s): its threads did not all stop in time", a->target.pid,
+			  a->target.comm);
+	log_hint("before traps are planted, each thread that runs must stop once; try again when the machine "
+		 "has less to do");
 }
 
 void attached_say_failed(struct attached *a, int err)
@@ -111,7 +117,8 @@ void attached_say_failed(struct attached *a, int err)
 
 	if (err == -EOPNOTSUPP) {
 		log_error("cannot attach to %d (%s): kcmp is not there", a->target.pid, a->target.comm);
-		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the system call through");
+		log_hint("the kernel must have CONFIG_KCMP, and a container's seccomp filter must let the "
+			 "system call through");
 		return;
 	}
 	if (err == -EPIPE) {
@@ -164,7 +171,8 @@ int attached_open(struct attached *a, int argc, char **argv)
 	const struct link_settings set = {
 		.slice_bytes = a->opt->stacks.bytes, .max_stall_ns = a->opt->max_stall_ns,
 		.budget_ppm = a->opt->budget_ppm,
-		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1, .gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
+		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1,
+		.gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
 	};
 	const char *what;
 	/* if gdb is the tracer, we need not be able to trace */

@@ -50,7 +50,8 @@ static void target_fact(const struct target_info *t, struct fact *f)
 static void note_args(struct recorder *r, const struct target_info *t)
 {
 	if (count_args(t) < t->argc)
-		recorder_note(r, r->ledger.now_us, "the command line has %zu arguments; only the first %u are kept",
+		recorder_note(r, r->ledger.now_us,
+			      "the command line has %zu arguments; only the first %u are kept",
 			      (size_t)t->argc, count_args(t));
 }
 
@@ -71,7 +72,8 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 	}
 	for (size_t i = 0; i < set->nskips; i++) {
 		const struct fact f = {
-			.kind = MMT_INFO, .info = MMT_SKIP, .time_us = r->ledger.now_us, .skip = set->skips[i].name,
+			.kind = MMT_INFO, .info = MMT_SKIP, .time_us = r->ledger.now_us,
+			.skip = set->skips[i].name,
 		};
 
 		if (set->skips[i].where == WHERE_NAME)
@@ -91,8 +93,8 @@ static const char *mode_of(const struct ruleset *set)
 	return set->nfamilies ? "growth" : "exact";
 }
 
-void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
-		 int64_t wall_ns, const char *frontend, bool sampled)
+void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
+		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled)
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
@@ -113,7 +115,8 @@ static void note_scope(struct recorder *r, const char *whose, const struct optio
 	for (size_t i = 0; i < names->n; i++)
 		strbuf_printf(&list, "%s%s", i ? ", " : "", names->all[i]);
 	if (names->n)
-		recorder_note(r, r->ledger.now_us, "only what %s took was counted: %s", whose, strbuf_str(&list));
+		recorder_note(r, r->ledger.now_us, "only what %s took was counted: %s", whose,
+			      strbuf_str(&list));
 }
 
 void facts_scope(struct recorder *r, const struct scope *scope)
@@ -137,8 +140,8 @@ static const struct ledger_probe *known_probe(const struct ledger *l, uint32_t n
 	return NULL;
 }
 
-static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, const struct rule *its, const char *module,
-		      const char *note)
+static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, const struct rule *its,
+		      const char *module, const char *note)
 {
 	const struct ledger_probe *known = known_probe(&r->ledger, number);
 	char rule[RULE_TEXT];
@@ -168,7 +171,8 @@ static void put_probes(struct recorder *r, const struct planting *p, uint64_t ti
 	for (uint32_t i = 0; i < p->nprobes; i++) {
 		const struct probe *probe = &p->probes[i];
 
-		put_probe(r, time_us, i, probe->rule, probe->module->path, probe->why_not[0] ? probe->why_not : NULL);
+		put_probe(r, time_us, i, probe->rule, probe->module->path,
+			  probe->why_not[0] ? probe->why_not : NULL);
 		put_hits(r, time_us, i, probe->hits);
 	}
 }
@@ -242,8 +246,10 @@ static void note_unused(struct recorder *r, const struct planting *p, uint64_t t
 		if (!use.found)
 			recorder_note(r, t, "family %s: none of its functions is in the target", name);
 		else if (use.watched)
-			recorder_note(r, t, "family %s: nothing was counted at its %zu functions: they were not called meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
-				      name, use.watched);
+			recorder_note(
+				r,
+				t, "family %s: nothing was counted at its %zu functions: they were not called meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
+				name, use.watched);
 	}
 }
 
@@ -273,7 +279,8 @@ static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
 	recorder_lost(r, t, "expression not read", w->tally->unread_values);
 	recorder_lost(r, t, "tag not read", w->tally->unread_tags);
 	recorder_lost(r, t, "name of a thread not read", w->tally->unread_threads);
-	recorder_lost(r, t, "went on before new modules or calls were watched", atomic_load(&sh->counts.overdue));
+	recorder_lost(r, t, "went on before new modules or calls were watched",
+		      atomic_load(&sh->counts.overdue));
 	recorder_lost(r, t, "news of threads and processes", atomic_load(&sh->counts.unrecorded));
 }
 
@@ -324,13 +331,20 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 	uint64_t stepped = atomic_load(&sh->counts.stepped), forgotten = released_forgotten(w->tally->released);
 
 	if (stepped)
-		recorder_note(r, t, "%" PRIu64 " times a trap was lifted for a step: other threads may have run past it unseen",
-			      stepped);
+		recorder_note(
+			r, t,
+			"%" PRIu64
+			" times a trap was lifted for a step: other threads may have run past it unseen",
+			stepped);
 	if (atomic_load(&sh->counts.dropped) || stepped)
-		recorder_note(r, t, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
+		recorder_note(
+			r,
+			t, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
 	if (forgotten)
-		recorder_note(r, t, "%" PRIu64 " releases were forgotten: if one of these blocks was released again, that counts as an older block's",
-			      forgotten);
+		recorder_note(
+			r,
+			t, "%" PRIu64 " releases were forgotten: if one of these blocks was released again, that counts as an older block's",
+			forgotten);
 	if (w->children)
 		recorder_note(r, t, "%" PRIu64 " child processes were forked meanwhile; they were not watched",
 			      w->children);
@@ -387,14 +401,23 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 	const struct backtrace *b = w->backtrace;
 
 	if (b->too_late)
-		recorder_note(r, t, "%" PRIu64 " stacks were walked by our own unwinder: their threads could not wait for the other one",
-			      b->too_late);
+		recorder_note(
+			r,
+			t, "%" PRIu64 " stacks were walked by our own unwinder: their threads could not wait for the other one",
+			b->too_late);
 	if (b->guessed)
-		recorder_note(r, t, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
-			      b->guessed);
+		recorder_note(
+			r,
+			t, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
+			b->guessed);
 	if (b->which == UNWINDER_CHECK)
-		recorder_note(r, t, "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and libunwind differed on %" PRIu64 "; ours differed where they agree on %" PRIu64,
-			      b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ, b->check.ours_differs);
+		recorder_note(
+			r, t,
+			"unwinders: %" PRIu64
+			" stacks compared, %zu distinct ones; libdwfl and libunwind differed on %" PRIu64
+			"; ours differed where they agree on %" PRIu64,
+			b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ,
+			b->check.ours_differs);
 }
 
 struct noting {
@@ -415,8 +438,10 @@ static void note_unread(struct recorder *r, const struct watch *w, uint64_t t)
 
 	r->out_of_memory |= unread_tell(w->modules, put_note, &n) < 0;
 	if (w->unfollowed)
-		recorder_note(r, t, "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded then was not watched from its beginning",
-			      w->unfollowed, w->unfollowed == 1 ? "time" : "times", strerror(-w->unfollowed_error));
+		recorder_note(
+			r,
+			t, "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded then was not watched from its beginning",
+			w->unfollowed, w->unfollowed == 1 ? "time" : "times", strerror(-w->unfollowed_error));
 }
 
 void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)

@@ -21,8 +21,8 @@ struct watch;
  * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: which one takes the hits,
  * "ptrace" or "gdb". @sampled: a part is seen, and the rest estimated.
  */
-void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set, uint64_t start_ns,
-		 int64_t wall_ns, const char *frontend, bool sampled);
+void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
+		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled);
 
 /* Note for the reader that only what some threads, or some modules' code, allocate is counted. */
 void facts_scope(struct recorder *r, const struct scope *scope);

@@ -84,10 +84,10 @@ static void status(struct session *s, char *arg)
 	(void)arg;
 	facts_progress(s->recorder, &s->watch, now);
 	snprintf(text, sizeof(text),
-		 "ok pid %d\nseconds %.3f\nevents %" PRIu64 "\nblocks %" PRIu64 "\nbytes %" PRIu64 "\nobjects %" PRIu64
-		 "\nfunctions %zu\nlost %" PRIu64 "\nstacks_cut %" PRIu64,
-		 s->at.target.pid, (now - s->watch.start_ns) / 1e9, s->tally->events, l->held_blocks, l->held_bytes,
-		 objects(s), s->planting->nprobes, lost(s), s->backtrace->cut);
+		 "ok pid %d\nseconds %.3f\nevents %" PRIu64 "\nblocks %" PRIu64 "\nbytes %" PRIu64
+		 "\nobjects %" PRIu64 "\nfunctions %zu\nlost %" PRIu64 "\nstacks_cut %" PRIu64,
+		 s->at.target.pid, (now - s->watch.start_ns) / 1e9, s->tally->events, l->held_blocks,
+		 l->held_bytes, objects(s), s->planting->nprobes, lost(s), s->backtrace->cut);
 	reply(s, text);
 }
 
@@ -134,7 +134,8 @@ static void hand_over(struct session *s, char *arg)
 		s->watch.end = WATCH_ASKED;
 		return; /* gdb_end answers */
 	}
-	recorder_note(s->recorder, recorder_time(s->recorder, link_clock_ns()), "gdb has handed the watch over to mmattach");
+	recorder_note(s->recorder, recorder_time(s->recorder, link_clock_ns()),
+		      "gdb has handed the watch over to mmattach");
 	s->watch.end_ns = duration ? link_clock_ns() + duration : 0;
 	snprintf(text, sizeof(text), "ok watching %d", s->at.target.pid);
 	reply(s, text);
@@ -200,7 +201,8 @@ static void on_moved(void *ctx, pid_t pid)
 	int mem = procfs_open_mem(pid), r;
 
 	recorder_note(s->recorder, recorder_time(s->recorder, link_clock_ns()),
-		      "from here on it is process %d that was watched, forked by %d: gdb followed it", pid, s->at.target.pid);
+		      "from here on it is process %d that was watched, forked by %d: gdb followed it", pid,
+		      s->at.target.pid);
 	s->at.target.pid = pid;
 	s->tally->pid = pid;
 	s->scope->pid = pid;
@@ -223,7 +225,8 @@ void gdb_begin(struct session *s)
 	s->watch.asked = on_control;
 	s->watch.moved = on_moved;
 	s->watch.gdb_ctx = s;
-	snprintf(text, sizeof(text), "ready %zu functions, %u threads", s->planting->nprobes, s->at.target.threads);
+	snprintf(text, sizeof(text), "ready %zu functions, %u threads", s->planting->nprobes,
+		 s->at.target.threads);
 	say(s, text);
 }
 

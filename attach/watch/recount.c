@@ -31,7 +31,8 @@ static bool field_of(const struct rule *r, struct field *f)
 		return false;
 	load = &r->loads.all[r->count.nodes[0].n];
 	if (!expr_is_ret(&r->ptr))
-		base = expr_is_arg(&r->ptr, r->ptr.nodes[0].n) ? EXPR_BASE_NONE + r->ptr.nodes[0].n : EXPR_BASE_NONE;
+		base = expr_is_arg(&r->ptr, r->ptr.nodes[0].n) ? EXPR_BASE_NONE + r->ptr.nodes[0].n
+							       : EXPR_BASE_NONE;
 	*f = (struct field){ load->disp, load->width };
 	return base && load->base == base && !load->index && load->width;
 }
@@ -87,7 +88,8 @@ static int recount_family(struct recorder *r, uint32_t family, int mem, const st
 
 	for (ssize_t i = 0; i < n; i++) {
 		const struct fact fact = {
-			.kind = MMT_COUNTED, .time_us = time_us, .ref = { .addr = changed[i].addr, .count = changed[i].count },
+			.kind = MMT_COUNTED, .time_us = time_us,
+			.ref = { .addr = changed[i].addr, .count = changed[i].count },
 		};
 
 		recorder_put_event(r, family, &fact);

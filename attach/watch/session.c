@@ -143,7 +143,8 @@ static void leave(struct session *s)
 		session_record_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
 		session_record_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
 	}
-	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all", atomic_load(&s->at.link.shared->counts.stalls),
+	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all",
+		    atomic_load(&s->at.link.shared->counts.stalls),
 		    atomic_load(&s->at.link.shared->counts.stall_ns) / 1e6);
 	left = atomic_load(&s->at.link.shared->end.left);
 	if (left != LEFT_NOT && left != LEFT_ASKED && left != LEFT_ENDED)

@@ -130,7 +130,8 @@ static int make_whole(struct session *s)
 		processes_look(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes, asks_for_pointers(s->opt) ? s->asked : NULL);
+	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes,
+			       asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, s->recorder->trace && !s->opt->trace.raw);

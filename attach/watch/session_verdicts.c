@@ -63,7 +63,8 @@ static bool any_memory(const struct session *s)
 static bool take(struct session *s, void (*meanwhile)(void *ctx))
 {
 	const struct verdict_snapshot_wish wish = {
-		.verdicts = s->opt->verdicts, .max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+		.verdicts = s->opt->verdicts,
+		.max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
 		.meanwhile = meanwhile, .ctx = s,
 	};
 
@@ -135,7 +136,9 @@ bool session_verdicts_interim(struct session *s)
 	 * a snapshot that was taken at the target's end is not replaced: the record of that end is in the
 	 * ring
 	 */
-	const bool wished = s->opt->verdicts == VERDICTS_YES || (s->watch.report_now && session_verdicts_wanted(s) && !why_no_look(s) && !nothing_kept(s));
+	const bool wished =
+		s->opt->verdicts == VERDICTS_YES ||
+		(s->watch.report_now && session_verdicts_wanted(s) && !why_no_look(s) && !nothing_kept(s));
 
 	if (!wished || s->look->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
 		return false;

@@ -126,9 +126,12 @@ static void show_progress(struct watch *w, uint64_t now, bool last)
 	if (!w->progress)
 		return;
 	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
-	fprintf(stderr, "\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64 " bytes held  %.1f %% in stops \033[K%s",
+	fprintf(stderr,
+		"\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64
+		" bytes held  %.1f %% in stops \033[K%s",
 		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, l->held_blocks,
-		l->held_bytes, seconds > 0 ? atomic_load(&sh->counts.served_ns) / 1e7 / seconds : 0, last ? "\n" : "");
+		l->held_bytes, seconds > 0 ? atomic_load(&sh->counts.served_ns) / 1e7 / seconds : 0,
+		last ? "\n" : "");
 }
 
 /*
@@ -147,8 +150,8 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	}
 	if (stall_timer_look(&w->silence, now) < KEEPER_SILENT_NS)
 		return;
-	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it", w->link->keeper,
-		 (now - w->beat_ns) / 1e9);
+	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it",
+		 w->link->keeper, (now - w->beat_ns) / 1e9);
 	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
 	link_signal(w->link, SIGCONT);
 	w->beat_ns = now;
@@ -204,7 +207,8 @@ static int time_left(const struct watch *w, uint64_t now)
 
 static void run(struct watch *w, bool until_started)
 {
-	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS, next_tick = now + TICK_NS;
+	uint64_t now = link_clock_ns(), last_event = now, next_progress = now + PROGRESS_NS,
+		 next_tick = now + TICK_NS;
 
 	while (w->end == WATCH_GOES_ON && !(until_started && w->started)) {
 		if (read_some(w))

@@ -141,11 +141,14 @@ static void debug_hit(const struct watch *w, const struct record_hit *hit)
 	char loads[256];
 
 	format_loads(&w->link->shared->sites[hit->outer_site], hit, loads, sizeof(loads));
-	log_debug(EVENT, "%u %s%s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u%s",
+	log_debug(EVENT,
+		  "%u %s%s%s%s%s rip " PRItaddr " rax 0x%llx args 0x%" PRIx64 " 0x%" PRIx64 " stack %u%s",
 		  hit->head.tid, i == NO_PROBE ? "linker" : w->planting->probes[i].function,
-		  hit->head.flags & RECORD_OPENS ? " opens" : "", hit->head.flags & RECORD_CLOSES ? " closes" : "",
-		  hit->head.flags & RECORD_HELD ? " held" : "", hit->head.flags & RECORD_OUTSIDE ? " outside" : "",
-		  (taddr)hit->regs.rip, hit->regs.rax, hit->args[0], hit->args[1], hit->slice_len, loads);
+		  hit->head.flags & RECORD_OPENS ? " opens" : "",
+		  hit->head.flags & RECORD_CLOSES ? " closes" : "",
+		  hit->head.flags & RECORD_HELD ? " held" : "",
+		  hit->head.flags & RECORD_OUTSIDE ? " outside" : "", (taddr)hit->regs.rip, hit->regs.rax,
+		  hit->args[0], hit->args[1], hit->slice_len, loads);
 }
 
 static void on_hit(struct watch *w, const struct record_hit *hit)
@@ -163,7 +166,8 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 		on_return_wanted(w, hit);
 	if (w->sampling && !(s->flags & SITE_MODULES))
 		sampling_hit(w->sampling, hit);
-	else if (!(hit->head.flags & RECORD_SILENT) && (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
+	else if (!(hit->head.flags & RECORD_SILENT) &&
+		 (!(hit->head.flags & RECORD_HELD) || (s->flags & SITE_EMIT)))
 		tally_hit(w->tally, hit);
 	if (shared_is_held(w->link->shared, hit))
 		release(w, &hit->head);
@@ -192,7 +196,8 @@ void watch_add_gap(struct watch *w, uint64_t start_ns, uint64_t end_ns, const ch
 static void on_gap(struct watch *w, const struct record *rec)
 {
 	log_warn("hits were dropped for %.1f s: events were not read fast enough", rec->value / 1e9);
-	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns, "events were not read fast enough, and hits were dropped");
+	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns,
+		      "events were not read fast enough, and hits were dropped");
 	tally_gap(w->tally);
 	/* a call of the dynamic linker may be among what was lost */
 	watch_modules(w);

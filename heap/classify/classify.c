@@ -148,7 +148,8 @@ static int look(struct classify *c, taddr vptr, bool array, uint32_t *class)
 static int find(struct classify *c, taddr vptr, bool array, uint32_t *class)
 {
 	const taddr key = vptr + array;
-	struct recent *r = &c->recent[(key >> 3 ^ key >> 11 ^ key) % (sizeof(c->recent) / sizeof(c->recent[0]))];
+	struct recent *r =
+		&c->recent[(key >> 3 ^ key >> 11 ^ key) % (sizeof(c->recent) / sizeof(c->recent[0]))];
 	const uint64_t *known;
 	int err = 0;
 
@@ -201,7 +202,8 @@ int classify_block(struct classify *c, taddr addr, uint64_t size, uint32_t *clas
 		return 0;
 	if (is_vptr(c, first))
 		return find(c, first, false, class);
-	if (!first || size < 16 || first > (size - 8) / 8 || !snapshot_cursor_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
+	if (!first || size < 16 || first > (size - 8) / 8 ||
+	    !snapshot_cursor_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
 	    !is_array(c, addr, size, first, second))
 		return 0;
 	return find(c, second, true, class);

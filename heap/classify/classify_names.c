@@ -77,7 +77,8 @@ static void read_table(struct vtables *t, Elf *elf, Elf_Scn *scn, const GElf_Shd
 
 static void read_tables(struct vtables *t)
 {
-	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_memory((char *)t->file->bytes, t->file->size);
+	Elf *elf =
+		elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_memory((char *)t->file->bytes, t->file->size);
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 
@@ -160,7 +161,8 @@ static void work(void *ctx, int out)
 			continue;
 		name_one(&job->c->classes[i], &all, &name);
 		n = name.len < TEXT_MAX ? (uint32_t)name.len : 0;
-		if (strbuf_error(&name) || write_full(out, &n, sizeof(n)) || write_full(out, strbuf_str(&name), n))
+		if (strbuf_error(&name) || write_full(out, &n, sizeof(n)) ||
+		    write_full(out, strbuf_str(&name), n))
 			return;
 		strbuf_fini(&name);
 	}

@@ -71,8 +71,8 @@ static bool word(const struct classify *c, taddr at, uint64_t *out)
 
 static bool is_name_char(uint8_t ch)
 {
-	return (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z') || ch == '_' || ch == '.' ||
-	       ch == '$' || ch >= 0x80;
+	return (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z') ||
+	       ch == '_' || ch == '.' || ch == '$' || ch >= 0x80;
 }
 
 /* The string at @at: a mangled type that ends within the limit. */
@@ -108,13 +108,16 @@ static bool read_type(const struct classify *c, taddr at, char name[RTTI_NAME_MA
 
 	if (!word(c, at + SLOT, &text) || snapshot_read(c->s, text, &first, 1) < 0)
 		return false;
-	return read_name(c, text + (first == '*'), name) && ((name[0] >= '0' && name[0] <= '9') || strchr("NSZ", name[0]));
+	return read_name(c, text + (first == '*'), name) &&
+	       ((name[0] >= '0' && name[0] <= '9') || strchr("NSZ", name[0]));
 }
 
 static bool look_at_family(const struct classify *c, taddr vptr)
 {
 	static const char *const families[] = {
-		"N10__cxxabiv117__class_type_infoE", "N10__cxxabiv120__si_class_type_infoE", "N10__cxxabiv121__vmi_class_type_infoE",
+		"N10__cxxabiv117__class_type_infoE",
+		"N10__cxxabiv120__si_class_type_infoE",
+		"N10__cxxabiv121__vmi_class_type_infoE",
 	};
 	char name[RTTI_NAME_MAX];
 	uint64_t info;

@@ -12,7 +12,11 @@
 /* How many bytes the character at @p has, of @n: 0 if it is not printable. */
 static size_t character(const uint8_t *p, size_t n)
 {
-	size_t more = p[0] < 0x80 ? 0 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : (p[0] & 0xf0) == 0xe0 ? 2 : p[0] >= 0xf0 && p[0] < 0xf5 ? 3 : 4;
+	size_t more = p[0] < 0x80		    ? 0
+		      : p[0] >= 0xc2 && p[0] < 0xe0 ? 1
+		      : (p[0] & 0xf0) == 0xe0	    ? 2
+		      : p[0] >= 0xf0 && p[0] < 0xf5 ? 3
+						    : 4;
 
 	if (!more)
 		return (p[0] >= ' ' && p[0] < 0x7f) || p[0] == '\n' || p[0] == '\r' || p[0] == '\t';
@@ -145,8 +149,9 @@ static bool look_like_string(const struct looking *l, taddr addr, const uint8_t 
 	memcpy(&at, p, 8);
 	memcpy(&length, p + 8, 8);
 	memcpy(&room, p + 16, 8);
-	if (!length || (at == addr + 16 ? length > SHORT_STRING : room < length || room <= SHORT_STRING || room >> 40 ||
-					  !in_block(l, at)))
+	if (!length ||
+	    (at == addr + 16 ? length > SHORT_STRING
+			     : room < length || room <= SHORT_STRING || room >> 40 || !in_block(l, at)))
 		return false;
 	have = length < sizeof(text) ? length : sizeof(text);
 	if (snapshot_read(l->s, at, text, have) < 0 || snapshot_read(l->s, at + length, &end, 1) < 0 || end)
@@ -195,7 +200,8 @@ static enum content_kind judge(const struct looking *l, taddr addr, const uint8_
 	return has_small_numbers(p, n) ? CONTENT_NUMBERS : CONTENT_UNKNOWN;
 }
 
-void content_look(const struct snapshot *s, const struct block *blocks, size_t nblocks, taddr addr, uint64_t size, struct content *out)
+void content_look(const struct snapshot *s, const struct block *blocks, size_t nblocks, taddr addr,
+		  uint64_t size, struct content *out)
 {
 	const struct looking l = { s, blocks, nblocks, out };
 	size_t n = size < CONTENT_LOOK ? size : CONTENT_LOOK;

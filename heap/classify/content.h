@@ -42,7 +42,8 @@ struct content {
 };
 
 /* What is in the @size bytes at @addr. @blocks: all allocated ones, sorted; may be empty. */
-void content_look(const struct snapshot *s, const struct block *blocks, size_t nblocks, taddr addr, uint64_t size, struct content *out);
+void content_look(const struct snapshot *s, const struct block *blocks, size_t nblocks, taddr addr,
+		  uint64_t size, struct content *out);
 
 /*
  * Describe @n blocks of one kind in a few words: `text: "GET /", "POST /"`, `pointers: 5 of 8 words, 4 to

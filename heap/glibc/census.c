@@ -26,7 +26,9 @@ static void name_layout(const struct glibc *g)
 	if (g->layout.bins == 0x68)
 		versions = "2.26 or before";
 	else if (g->layout.fastbins && g->layout.tcache)
-		versions = g->layout.tcache->slots ? "2.42" : g->layout.tcache->count_bytes == 1 ? "2.27 to 2.29" : by_links(&g->layout);
+		versions = g->layout.tcache->slots		? "2.42"
+			   : g->layout.tcache->count_bytes == 1 ? "2.27 to 2.29"
+								: by_links(&g->layout);
 	else if (g->layout.fastbins)
 		versions = "2.27 to 2.42";
 	snprintf(g->c->layout, sizeof(g->c->layout), "glibc %s", versions);
@@ -114,7 +116,8 @@ static bool arena_adds_up(const struct census *c, size_t i)
 {
 	const struct census_arena *a = &c->arenas[i];
 
-	return a->walked_bytes <= a->system_bytes && a->system_bytes <= a->walked_bytes + (i ? 0 : c->foreign_bytes);
+	return a->walked_bytes <= a->system_bytes &&
+	       a->system_bytes <= a->walked_bytes + (i ? 0 : c->foreign_bytes);
 }
 
 /* Each thread that is between mapping and counting may cause a difference of one chunk. */

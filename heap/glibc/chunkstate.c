@@ -27,7 +27,8 @@ enum chunkstate_use chunkstate_use(const struct chunkstate_look *l, uint64_t hea
 {
 	if (!l->has_head)
 		return CHUNKSTATE_UNSEEN;
-	if (chunkstate_size(l->head) != chunkstate_size(head) || chunkstate_mapped(l->head) != chunkstate_mapped(head))
+	if (chunkstate_size(l->head) != chunkstate_size(head) ||
+	    chunkstate_mapped(l->head) != chunkstate_mapped(head))
 		return CHUNKSTATE_RESIZED;
 	if (chunkstate_mapped(head))
 		return CHUNKSTATE_IN_USE;

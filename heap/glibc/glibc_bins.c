@@ -14,7 +14,8 @@ static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from
 
 	if (at >= a->bins - 16 && at < a->bins + 16 * GLIBC_BINS - 16)
 		return snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
-	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) && snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
+	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) &&
+	       snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
 }
 
 /* How many of the ring's links are wrong: it stops at the first one, which is returned in @bad. */
@@ -56,5 +57,8 @@ void glibc_check_bins(struct glibc *g, size_t arena)
 		wrong += n;
 	}
 	if (wrong > (a->busy ? LINKS_IN_BETWEEN : 0))
-		glibc_problem(g, first, "corrupt: a link in the lists of free chunks leads astray here (arena at " PRItaddr ")", a->at);
+		glibc_problem(
+			g, first,
+			"corrupt: a link in the lists of free chunks leads astray here (arena at " PRItaddr ")",
+			a->at);
 }

@@ -69,10 +69,12 @@ static bool read_counts(struct glibc *g, struct tcache *t)
 	uint8_t raw[2 * MOST_BINS];
 	const size_t n = (size_t)t->form->bins * t->form->count_bytes;
 
-	if (snapshot_read(g->s, t->at, raw, n) < 0 || snapshot_read(g->s, t->at + n, t->heads, t->form->bins * sizeof(taddr)) < 0)
+	if (snapshot_read(g->s, t->at, raw, n) < 0 ||
+	    snapshot_read(g->s, t->at + n, t->heads, t->form->bins * sizeof(taddr)) < 0)
 		return false;
 	for (unsigned i = 0; i < t->form->bins; i++)
-		t->counts[i] = t->form->count_bytes == 1 ? raw[i] : (uint16_t)(raw[2 * i] | raw[2 * i + 1] << 8);
+		t->counts[i] =
+			t->form->count_bytes == 1 ? raw[i] : (uint16_t)(raw[2 * i] | raw[2 * i + 1] << 8);
 	return true;
 }
 
@@ -136,7 +138,8 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 	struct tcache t;
 	uint64_t word;
 
-	if (!snapshot_cursor_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN || !read_tcache(g, word, false, &t))
+	if (!snapshot_cursor_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN ||
+	    !read_tcache(g, word, false, &t))
 		return;
 	if (t.filled)
 		v->points[i] += 4;
@@ -205,7 +208,11 @@ static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, 
 	const uint64_t size = mem % GLIBC_ALIGN ? 0 : glibc_chunk_size(g, mem - 16, &r);
 
 	if (!size || tcache_bin(t->form, size) != i) {
-		glibc_problem(g, link, "corrupt: a tcache's list leads from here to what is no chunk of its size (" PRItaddr ", list %u)", mem, i);
+		glibc_problem(
+			g, link,
+			"corrupt: a tcache's list leads from here to what is no chunk of its size (" PRItaddr
+			", list %u)",
+			mem, i);
 		return false;
 	}
 	if (r->arena == CENSUS_MMAPPED) {
@@ -215,7 +222,11 @@ static bool mark_in_tcache(struct glibc *g, const struct tcache *t, unsigned i, 
 	if (glibc_mark(g, r, mem - 16, size, &g->c->arenas[r->arena].tcache))
 		return true;
 	if (!g->no_memory)
-		glibc_problem(g, mem, "corrupt: a chunk that is in two free lists, or twice in one (tcache at " PRItaddr ", list %u)", t->at, i);
+		glibc_problem(
+			g, mem,
+			"corrupt: a chunk that is in two free lists, or twice in one (tcache at " PRItaddr
+			", list %u)",
+			t->at, i);
 	return false;
 }
 
@@ -226,10 +237,13 @@ static taddr head_at(const struct tcache *t, unsigned i)
 
 static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uint64_t n)
 {
-	const bool wrong = t->form->slots ? g->param.at && n + t->counts[i] + 1 < g->param.tcache_count : n + 1 < t->counts[i] || n > t->counts[i] + 1u;
+	const bool wrong = t->form->slots ? g->param.at && n + t->counts[i] + 1 < g->param.tcache_count
+					  : n + 1 < t->counts[i] || n > t->counts[i] + 1u;
 
 	if (wrong && !t->ending)
-		glibc_problem(g, t->at, "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")", i, n);
+		glibc_problem(g, t->at,
+			      "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")",
+			      i, n);
 }
 
 /*
@@ -305,7 +319,8 @@ static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **
 		const struct snapshot_thread *t = &g->s->threads[i];
 		uint64_t at;
 
-		if (!t->known || t->regs.fs_base <= distance || !snapshot_cursor_word(&g->view, t->regs.fs_base - distance, &at) || !at)
+		if (!t->known || t->regs.fs_base <= distance ||
+		    !snapshot_cursor_word(&g->view, t->regs.fs_base - distance, &at) || !at)
 			continue;
 		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
 			return -ENOMEM;
@@ -352,12 +367,18 @@ static void follow(struct glibc *g, size_t a, struct cursor *c)
 
 	c->chunk = 0;
 	if (!size || size / GLIBC_ALIGN - 2 != c->bin || r->arena != a) {
-		glibc_problem(g, c->link_at, "corrupt: a fastbin leads from here to what is no chunk of its size (" PRItaddr ", list %u)", chunk, c->bin);
+		glibc_problem(g, c->link_at,
+			      "corrupt: a fastbin leads from here to what is no chunk of its size (" PRItaddr
+			      ", list %u)",
+			      chunk, c->bin);
 		return;
 	}
 	if (!glibc_mark(g, r, chunk, size, &g->c->arenas[a].fast)) {
 		if (!g->no_memory)
-			glibc_problem(g, chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")", c->bin, g->arenas[a].at);
+			glibc_problem(
+				g,
+				chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")",
+				c->bin, g->arenas[a].at);
 		return;
 	}
 	c->link_at = chunk + 16;
@@ -395,7 +416,8 @@ static void learn_from_fastbins(struct glibc *g, int *plain)
 		for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
 			uint64_t head;
 
-			if (snapshot_cursor_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) && head)
+			if (snapshot_cursor_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) &&
+			    head)
 				glibc_learn_mangling(g, head + 16, 0, plain);
 		}
 	}
@@ -420,7 +442,8 @@ static bool has_key(struct glibc *g, const struct tcache *t)
 	for (unsigned i = 0; i < t->form->bins; i++) {
 		uint64_t key;
 
-		if (t->heads[i] && snapshot_cursor_word(&g->view, t->heads[i] + 8, &key) && (key == t->at || (key && key == g->key)))
+		if (t->heads[i] && snapshot_cursor_word(&g->view, t->heads[i] + 8, &key) &&
+		    (key == t->at || (key && key == g->key)))
 			return true;
 	}
 	return false;

@@ -44,7 +44,8 @@ static bool is_bin(struct snapshot_cursor *v, taddr at)
 		return false;
 	if (fd == self && bk == self)
 		return true;
-	return fd && bk && !(fd % GLIBC_ALIGN) && !(bk % GLIBC_ALIGN) && snapshot_cursor_word(v, fd + 24, &back) && back == self &&
+	return fd && bk && !(fd % GLIBC_ALIGN) && !(bk % GLIBC_ALIGN) &&
+	       snapshot_cursor_word(v, fd + 24, &back) && back == self &&
 	       snapshot_cursor_word(v, bk + 16, &back) && back == self;
 }
 
@@ -203,7 +204,8 @@ static void read_arenas(struct glibc *g)
 		struct glibc_arena *a = &g->arenas[i];
 		uint64_t word = 0;
 
-		if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &a->top) || !snapshot_cursor_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
+		if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &a->top) ||
+		    !snapshot_cursor_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
 			glibc_problem(g, a->at, "the arena is not in the snapshot as a whole");
 		if (!snapshot_cursor_word(&g->view, a->bins, &a->last_freed))
 			a->last_freed = 0;
@@ -248,15 +250,18 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	 * mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count,
 	 * tcache_unsorted_limit
 	 */
-	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 || w[4] > 4u << 20 || w[5] > 65535)
+	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 ||
+	    w[4] > 4u << 20 || w[5] > 65535)
 		return false;
 	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
 		return false;
 	for (unsigned shift = 0; shift <= 4; shift += 4) {
-		const int32_t n = half(&g->view, at - 16 - shift), most_allowed = half(&g->view, at - 12 - shift);
+		const int32_t n = half(&g->view, at - 16 - shift),
+			      most_allowed = half(&g->view, at - 12 - shift);
 		const int32_t most = half(&g->view, at - 8 - shift), fixed = half(&g->view, at - 4 - shift);
 
-		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) || !most != !w[1])
+		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) ||
+		    !most != !w[1])
 			continue;
 		/* in 2.43 each realloc of such a chunk counts 16 bytes that no chunk has */
 		if (!n && w[0] > w[1] / 2)
@@ -297,7 +302,8 @@ static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t top, head;
 
-	if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &top) || !snapshot_cursor_word(&g->view, top + 8, &head))
+	if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &top) ||
+	    !snapshot_cursor_word(&g->view, top + 8, &head))
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	return head < a->system_mem ? head : a->system_mem;
@@ -310,7 +316,8 @@ static struct found weigh(struct glibc *g, const struct mapping *m)
 	g->data_lo = m->lo;
 	g->data_hi = m->hi;
 	for (size_t i = 0; i < g->narenas; i++) {
-		if (!snapshot_cursor_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM, &g->arenas[i].system_mem))
+		if (!snapshot_cursor_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM,
+					  &g->arenas[i].system_mem))
 			g->arenas[i].system_mem = 0;
 		f.bytes += g->arenas[i].system_mem;
 		f.top_bytes += top_bytes(g, &g->arenas[i]);
@@ -375,12 +382,16 @@ int glibc_find(struct glibc *g)
 	free(g->arenas);
 	take(g, &best);
 	if (!g->arenas) {
-		glibc_problem(g, 0, "no malloc of glibc was found in the data of any program or library: another allocator, or one that was never used");
+		glibc_problem(
+			g,
+			0, "no malloc of glibc was found in the data of any program or library: another allocator, or one that was never used");
 		return -ENOENT;
 	}
 	read_arenas(g);
 	if (!best.used) {
-		glibc_problem(g, g->arenas[0].at, "glibc's malloc is there, but has never been used: the program has another allocator");
+		glibc_problem(
+			g,
+			g->arenas[0].at, "glibc's malloc is there, but has never been used: the program has another allocator");
 		return -ENOENT;
 	}
 	return 0;

@@ -26,7 +26,8 @@ static bool is_next(struct glibc *g, size_t arena, taddr chunk, uint64_t size)
 {
 	struct glibc_region *r;
 
-	return glibc_chunk_size(g, chunk, &r) == size && r->arena == arena && !(r->cached && glibc_bit(r->cached, r, chunk));
+	return glibc_chunk_size(g, chunk, &r) == size && r->arena == arena &&
+	       !(r->cached && glibc_bit(r->cached, r, chunk));
 }
 
 static taddr link_of(struct glibc *g, taddr chunk)
@@ -60,7 +61,8 @@ static void try_list(struct glibc *g, taddr chunk)
 	struct glibc_region *r;
 	const uint64_t size = glibc_chunk_size(g, chunk, &r);
 
-	if (!size || size / GLIBC_ALIGN - 2 >= GLIBC_FASTBINS || r->arena == CENSUS_MMAPPED || !g->arenas[r->arena].busy)
+	if (!size || size / GLIBC_ALIGN - 2 >= GLIBC_FASTBINS || r->arena == CENSUS_MMAPPED ||
+	    !g->arenas[r->arena].busy)
 		return;
 	if (!link_of(g, chunk) || !is_whole(g, r->arena, chunk, size))
 		return;

@@ -37,10 +37,12 @@ static bool read_head(struct snapshot_cursor *v, taddr base, taddr chunk, taddr 
 	const uint64_t offset = chunk - base;
 	uint64_t before, head, size;
 
-	if (!snapshot_cursor_word(v, chunk, &before) || !snapshot_cursor_word(v, chunk + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_MMAPPED)
+	if (!snapshot_cursor_word(v, chunk, &before) || !snapshot_cursor_word(v, chunk + 8, &head) ||
+	    (head & GLIBC_FLAGS) != GLIBC_MMAPPED)
 		return false;
 	size = head & ~(uint64_t)GLIBC_FLAGS;
-	if ((before & ~(uint64_t)HUGE_FLAG) != offset || size < GLIBC_MINSIZE || size % GLIBC_ALIGN || size > end - chunk)
+	if ((before & ~(uint64_t)HUGE_FLAG) != offset || size < GLIBC_MINSIZE || size % GLIBC_ALIGN ||
+	    size > end - chunk)
 		return false;
 	out->chunk = chunk;
 	out->total = offset + size;
@@ -108,7 +110,8 @@ static taddr piece_end(struct search *f, taddr at, taddr end, bool *top)
 		bool fresh;
 
 		*top = at == g->arenas[0].top;
-		if (head & (GLIBC_MMAPPED | GLIBC_FOREIGN_ARENA) || size < 16 || size % GLIBC_ALIGN || size > end - at)
+		if (head & (GLIBC_MMAPPED | GLIBC_FOREIGN_ARENA) || size < 16 || size % GLIBC_ALIGN ||
+		    size > end - at)
 			break;
 		fences = size == 16 ? fences + 1 : 0;
 		at += size;
@@ -127,7 +130,9 @@ static taddr try_piece(struct search *f, taddr at, taddr end, bool *top)
 {
 	uint64_t before, head;
 
-	if (!snapshot_cursor_word(&f->g->view, at, &before) || !snapshot_cursor_word(&f->g->view, at + 8, &head) || before || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
+	if (!snapshot_cursor_word(&f->g->view, at, &before) ||
+	    !snapshot_cursor_word(&f->g->view, at + 8, &head) || before ||
+	    (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	return piece_end(f, at, end, top);
 }

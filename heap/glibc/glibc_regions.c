@@ -28,7 +28,8 @@
 
 bool glibc_plain(const struct mapping *m)
 {
-	return m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED) && (!m->ino || strstr(m->path, "anon_hugepage"));
+	return m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED) &&
+	       (!m->ino || strstr(m->path, "anon_hugepage"));
 }
 
 taddr glibc_plain_end(const struct glibc *g, size_t i)
@@ -93,7 +94,8 @@ static bool fits_heap_max(struct glibc *g, uint64_t max)
 		if (g->arenas[i].at % max != g->layout.heap_info)
 			return false;
 		/* if it cannot be read, it is just being unmapped */
-		if (snapshot_cursor_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) && owner != g->arenas[i].at)
+		if (snapshot_cursor_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) &&
+		    owner != g->arenas[i].at)
 			return false;
 	}
 	return true;
@@ -136,7 +138,10 @@ static int try_heap(struct glibc *g, taddr at, taddr end, size_t a)
 	if (!snapshot_cursor_word(&g->view, at + 8, &prev) || !snapshot_cursor_word(&g->view, at + 16, &size))
 		return 0;
 	if (!size || size % PAGE || size > g->layout.heap_max || size > end - at || prev % g->layout.heap_max) {
-		glibc_problem(g, at, "the heap of an arena has an impossible size or predecessor (%#" PRIx64 ", %#" PRIx64 ")", size, prev);
+		glibc_problem(g, at,
+			      "the heap of an arena has an impossible size or predecessor (%#" PRIx64
+			      ", %#" PRIx64 ")",
+			      size, prev);
 		return 0;
 	}
 	r.hi = at + size;
@@ -195,7 +200,8 @@ static taddr top_end(struct glibc *g, const struct glibc_arena *a)
 	if (!snapshot_cursor_word(&g->view, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
-	if (head < GLIBC_MINSIZE || a->top + head < a->top || (a->top + head) % PAGE || !procmaps_find(&g->s->maps, a->top + head - 1))
+	if (head < GLIBC_MINSIZE || a->top + head < a->top || (a->top + head) % PAGE ||
+	    !procmaps_find(&g->s->maps, a->top + head - 1))
 		return 0;
 	return a->top + head;
 }
@@ -237,7 +243,9 @@ static int find_main(struct glibc *g)
 	r.lead = (uint32_t)(r.lo - begin);
 	r.hi = mapped_to(g, r.lo, end) & ~(taddr)(GLIBC_ALIGN - 1);
 	if (!begin || r.hi <= r.lo) {
-		glibc_problem(g, a->top, "what the main arena says of its top and its size does not say where its heap begins");
+		glibc_problem(
+			g,
+			a->top, "what the main arena says of its top and its size does not say where its heap begins");
 		return 0;
 	}
 	if (r.hi != end || r.hi <= a->top)
@@ -253,7 +261,8 @@ int glibc_find_regions(struct glibc *g)
 		if (learn_heap_layout(g))
 			err = find_heaps(g);
 		else
-			glibc_problem(g, g->arenas[1].at, "an arena that does not lie at the beginning of a heap");
+			glibc_problem(g, g->arenas[1].at,
+				      "an arena that does not lie at the beginning of a heap");
 	}
 	if (!err)
 		err = find_main(g);

@@ -27,7 +27,8 @@
 
 static bool known_edge(const struct walk *w, taddr at)
 {
-	return at >= w->r->lo && ((w->r->cached && glibc_bit(w->r->cached, w->r, at)) || (w->r->edges && glibc_bit(w->r->edges, w->r, at)));
+	return at >= w->r->lo && ((w->r->cached && glibc_bit(w->r->cached, w->r, at)) ||
+				  (w->r->edges && glibc_bit(w->r->edges, w->r, at)));
 }
 
 bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
@@ -89,8 +90,9 @@ static bool looks_free(struct walk *w)
 	const taddr next = w->at + walk_size(w->head);
 	uint64_t before, head;
 
-	return walk_is_head(w, w->at, w->head) && snapshot_cursor_word(&w->g->view, next, &before) && snapshot_cursor_word(&w->g->view, next + 8, &head) &&
-	       before == next - w->at && !(head & GLIBC_PREV_INUSE);
+	return walk_is_head(w, w->at, w->head) && snapshot_cursor_word(&w->g->view, next, &before) &&
+	       snapshot_cursor_word(&w->g->view, next + 8, &head) && before == next - w->at &&
+	       !(head & GLIBC_PREV_INUSE);
 }
 
 /* Is there a chunk at @next that has the size of all from @from on before its head, as after a free chunk? */
@@ -98,8 +100,10 @@ static bool ends_at(struct walk *w, taddr from, taddr next)
 {
 	uint64_t before, head;
 
-	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi && snapshot_cursor_word(&w->g->view, next, &before) && before == next - from &&
-	       snapshot_cursor_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) && walk_is_head(w, next, head);
+	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi &&
+	       snapshot_cursor_word(&w->g->view, next, &before) && before == next - from &&
+	       snapshot_cursor_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) &&
+	       walk_is_head(w, next, head);
 }
 
 /*
@@ -180,7 +184,10 @@ void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
 {
 	/* just being freed: the bit is cleared first, the size comes last */
 	if (!may_be_work(w))
-		glibc_problem(w->g, next, "corrupt: the size before this chunk (%#" PRIx64 ") is not that of the free chunk there (%#" PRIx64 ")", before, next - w->at);
+		glibc_problem(w->g, next,
+			      "corrupt: the size before this chunk (%#" PRIx64
+			      ") is not that of the free chunk there (%#" PRIx64 ")",
+			      before, next - w->at);
 	walk_take_free(w, w->at, next - w->at);
 	w->before = w->at;
 	w->at = next;
@@ -229,7 +236,8 @@ static taddr from_registers(struct walk *w)
 		n += places_in(w, &w->g->s->threads[i], places + n);
 	qsort(places, n, sizeof(*places), by_address);
 	for (size_t i = 0; i < n && !found; i++)
-		if (places[i] % GLIBC_ALIGN == 0 && places[i] > w->at && places[i] + 16 <= w->r->hi && places[i] + 16 > places[i] && walk_leads_on(w, places[i], &dead))
+		if (places[i] % GLIBC_ALIGN == 0 && places[i] > w->at && places[i] + 16 <= w->r->hi &&
+		    places[i] + 16 > places[i] && walk_leads_on(w, places[i], &dead))
 			found = places[i];
 	free(places);
 	free(dead);
@@ -250,7 +258,8 @@ static uint64_t size_at(struct walk *w, taddr at)
 {
 	uint64_t head;
 
-	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi || !snapshot_cursor_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
+	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi ||
+	    !snapshot_cursor_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
 		return 0;
 	return walk_size(head);
 }
@@ -269,7 +278,8 @@ static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
 	for (size_t i = 0; i < GLIBC_REGS; i++) {
 		const taddr end = r[i];
 
-		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) || size_at(w, rest) == end - rest)
+		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) ||
+		    size_at(w, rest) == end - rest)
 			continue;
 		w->joints[w->njoints++] = (struct walk_joint){ rest, end, at };
 		return;
@@ -306,7 +316,8 @@ static taddr next_edge(struct walk *w, taddr at)
 	uint64_t mask = ~0ull << i % 64;
 
 	for (uint64_t k = i / 64; k < words && (w->r->cached || w->r->edges); k++, mask = ~0ull) {
-		const uint64_t bits = ((w->r->cached ? w->r->cached[k] : 0) | (w->r->edges ? w->r->edges[k] : 0)) & mask;
+		const uint64_t bits =
+			((w->r->cached ? w->r->cached[k] : 0) | (w->r->edges ? w->r->edges[k] : 0)) & mask;
 
 		if (bits)
 			return w->r->lo + (k * 64 + (uint64_t)__builtin_ctzll(bits)) * GLIBC_ALIGN;
@@ -338,7 +349,8 @@ void walk_bad_head(struct walk *w)
 	if (here && may_be_work(w) && skip_rest(w))
 		return;
 	if (here)
-		glibc_problem(w->g, w->at, "corrupt: a chunk should begin here, and none has the size %#" PRIx64, w->head);
+		glibc_problem(w->g, w->at,
+			      "corrupt: a chunk should begin here, and none has the size %#" PRIx64, w->head);
 	else
 		glibc_problem(w->g, w->at, "the heap's memory is not in the snapshot from here on");
 	lose_to_next_edge(w);

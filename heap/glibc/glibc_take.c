@@ -22,9 +22,12 @@ bool take_reserve(struct glibc *g)
 	size_t most = FIRST_BLOCKS;
 
 	for (size_t i = 0; i < g->nregions; i++)
-		most += (g->regions[i].hi - g->regions[i].lo) / (g->regions[i].arena == CENSUS_MMAPPED ? PAGE : GLIBC_MINSIZE) + 1;
+		most += (g->regions[i].hi - g->regions[i].lo) /
+				(g->regions[i].arena == CENSUS_MMAPPED ? PAGE : GLIBC_MINSIZE) +
+			1;
 	for (; most >= FIRST_BLOCKS; most /= 2) {
-		void *p = mmap(NULL, most * sizeof(*c->blocks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		void *p = mmap(NULL, most * sizeof(*c->blocks), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 		if (p == MAP_FAILED)
 			continue;
@@ -39,7 +42,8 @@ bool take_reserve(struct glibc *g)
 /* The kernel moves the pages. */
 bool take_grow(struct census *c)
 {
-	void *p = mremap(c->blocks, c->block_room * sizeof(*c->blocks), 2 * c->block_room * sizeof(*c->blocks), MREMAP_MAYMOVE);
+	void *p = mremap(c->blocks, c->block_room * sizeof(*c->blocks),
+			 2 * c->block_room * sizeof(*c->blocks), MREMAP_MAYMOVE);
 
 	if (p == MAP_FAILED)
 		return false;
@@ -81,7 +85,8 @@ void walk_take_free(struct walk *w, taddr at, uint64_t size)
 
 	w->bins.blocks++;
 	w->bins.bytes += size;
-	if (!snapshot_cursor_word(&w->g->view, at + 16, &fd) || !snapshot_cursor_word(&w->g->view, at + 24, &bk))
+	if (!snapshot_cursor_word(&w->g->view, at + 16, &fd) ||
+	    !snapshot_cursor_word(&w->g->view, at + 24, &bk))
 		return;
 	w->a->members += glibc_mix(at);
 	w->a->forward += glibc_mix(fd);

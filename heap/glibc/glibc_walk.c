@@ -65,7 +65,9 @@ static bool take_joint(struct walk *w)
 static void end_in_top(struct walk *w, taddr at)
 {
 	if (!w->a->busy && (w->head & ~(uint64_t)GLIBC_FOREIGN_ARENA) != ((w->r->hi - at) | GLIBC_PREV_INUSE))
-		glibc_problem(w->g, at, "corrupt: the last chunk, top, has the size %#" PRIx64 " instead of %#" PRIx64, w->head, w->r->hi - at);
+		glibc_problem(w->g, at,
+			      "corrupt: the last chunk, top, has the size %#" PRIx64 " instead of %#" PRIx64,
+			      w->head, w->r->hi - at);
 	w->out->top_bytes += w->r->hi - at;
 	walk_end_piece(w, w->r->hi);
 	w->done = true;
@@ -81,9 +83,11 @@ static void next_piece(struct walk *w, taddr at)
 	walk_end_piece(w, at);
 	for (taddr next = at; next + GLIBC_MINSIZE <= w->r->hi && !w->g->no_memory; next += GLIBC_ALIGN) {
 		/* the memory was fresh: the word before the first head is 0 */
-		if (!snapshot_cursor_word(&w->g->view, next, &before) || before || !snapshot_cursor_word(&w->g->view, next + 8, &w->head))
+		if (!snapshot_cursor_word(&w->g->view, next, &before) || before ||
+		    !snapshot_cursor_word(&w->g->view, next + 8, &w->head))
 			continue;
-		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE || !walk_leads_on(w, next, &w->dead))
+		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE ||
+		    !walk_leads_on(w, next, &w->dead))
 			continue;
 		w->g->c->foreign_bytes += next - at;
 		w->piece = w->at = next;
@@ -107,7 +111,8 @@ static void at_fence(struct walk *w)
 	while (at + 16 <= w->r->hi && walk_size(head) == 16 && at - w->at < 64) {
 		w->out->other_bytes += 16;
 		at += 16;
-		if (at + 16 > w->r->hi || (w->r->foreign && at % PAGE == 0) || !snapshot_cursor_word(&w->g->view, at + 8, &head))
+		if (at + 16 > w->r->hi || (w->r->foreign && at % PAGE == 0) ||
+		    !snapshot_cursor_word(&w->g->view, at + 8, &head))
 			break;
 	}
 	if (at < w->r->hi && w->r->foreign) {
@@ -188,7 +193,8 @@ static struct before remember(const struct glibc *g, const struct glibc_region *
 {
 	const struct census *c = g->c;
 
-	return (struct before){ g->arenas[r->arena], c->arenas[r->arena], c->nblocks, c->nareas, g->norphans, c->foreign_bytes, c->unseen_bytes };
+	return (struct before){ g->arenas[r->arena], c->arenas[r->arena], c->nblocks,	  c->nareas,
+				g->norphans,	     c->foreign_bytes,	  c->unseen_bytes };
 }
 
 static void restore(struct glibc *g, const struct glibc_region *r, const struct before *b)

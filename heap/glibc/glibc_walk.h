@@ -44,8 +44,8 @@ static inline bool walk_is_head(const struct walk *w, taddr at, uint64_t head)
 {
 	const uint64_t size = walk_size(head);
 
-	return size >= 16 && !(size % GLIBC_ALIGN) && at < w->r->hi && size <= w->r->hi - at && !(head & GLIBC_MMAPPED) &&
-	       !(w->r->arena == 0 && head & GLIBC_FOREIGN_ARENA);
+	return size >= 16 && !(size % GLIBC_ALIGN) && at < w->r->hi && size <= w->r->hi - at &&
+	       !(head & GLIBC_MMAPPED) && !(w->r->arena == 0 && head & GLIBC_FOREIGN_ARENA);
 }
 
 /* --- glibc_take.c --- */

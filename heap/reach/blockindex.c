@@ -134,7 +134,8 @@ static int fill(struct block_index *ix, size_t nleaves)
 
 	for (size_t i = 0; i < ix->n && !err && !(ix->blocks[i].addr >> INDEX_TOP_SHIFT); i++) {
 		err = add_start(ix, i, &used);
-		if (!err && (end_of(&ix->blocks[i]) - 1) >> INDEX_LEAF_SHIFT != ix->blocks[i].addr >> INDEX_LEAF_SHIFT)
+		if (!err && (end_of(&ix->blocks[i]) - 1) >> INDEX_LEAF_SHIFT !=
+				    ix->blocks[i].addr >> INDEX_LEAF_SHIFT)
 			err = cover_rest(ix, i);
 	}
 	for (size_t l = 1; l <= nleaves && !err; l++)

@@ -118,7 +118,8 @@ static inline uint32_t ones(uint64_t x)
  * The last block that begins at or before @v, or BLOCK_NONE. If @start is true, it begins at @v; otherwise
  * the caller has to check whether the block contains @v (block_holds), or begins there.
  */
-static inline uint32_t block_index_resolve(const struct block_index *ix, taddr v, const struct block_probe *p, bool *start)
+static inline uint32_t block_index_resolve(const struct block_index *ix, taddr v, const struct block_probe *p,
+					   bool *start)
 {
 	uint64_t word;
 
@@ -127,7 +128,8 @@ static inline uint32_t block_index_resolve(const struct block_index *ix, taddr v
 		return block_index_search(ix, v);
 	word = *p->word;
 	*start = word >> p->bit & 1 && !(v & 15);
-	return p->base + (uint32_t)(word >> INDEX_WORD_BITS) + ones(word & ((UINT64_C(2) << p->bit) - 1) & INDEX_STARTS) - 1;
+	return p->base + (uint32_t)(word >> INDEX_WORD_BITS) +
+	       ones(word & ((UINT64_C(2) << p->bit) - 1) & INDEX_STARTS) - 1;
 }
 
 /* The block that contains @v, or BLOCK_NONE. */

@@ -31,7 +31,8 @@ static bool is_string(const struct snapshot *s, const struct block *b, taddr v, 
 {
 	uint64_t length, capacity;
 
-	if (v - b->addr != 3 * WORD || snapshot_word(s, b->addr, &length) || snapshot_word(s, b->addr + WORD, &capacity))
+	if (v - b->addr != 3 * WORD || snapshot_word(s, b->addr, &length) ||
+	    snapshot_word(s, b->addr + WORD, &capacity))
 		return false;
 	return length <= capacity && capacity < b->size && fits(b, exact, 3 * WORD + capacity + 1);
 }
@@ -120,6 +121,8 @@ static bool is_part(const struct snapshot *s, const struct block *b, taddr v)
 
 bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, unsigned which, bool exact)
 {
-	return (which & REACH_STDSTRING && is_string(s, b, v, exact)) || (which & REACH_LENGTH64 && is_length(s, b, v, exact)) ||
-	       (which & REACH_NEWARRAY && is_array(s, b, v, exact)) || (which & REACH_MULTIPLE && is_part(s, b, v));
+	return (which & REACH_STDSTRING && is_string(s, b, v, exact)) ||
+	       (which & REACH_LENGTH64 && is_length(s, b, v, exact)) ||
+	       (which & REACH_NEWARRAY && is_array(s, b, v, exact)) ||
+	       (which & REACH_MULTIPLE && is_part(s, b, v));
 }

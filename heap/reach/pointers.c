@@ -162,7 +162,9 @@ static int search_init(struct search *q, taddr addr)
 		return err;
 	node = block_index_find(&q->ground.ix, addr);
 	q->lo = node == BLOCK_NONE ? addr : q->ground.nodes.blocks[node].addr;
-	q->hi = node == BLOCK_NONE ? addr + 1 : q->lo + (q->ground.nodes.blocks[node].size ? q->ground.nodes.blocks[node].size : 1);
+	q->hi = node == BLOCK_NONE
+			? addr + 1
+			: q->lo + (q->ground.nodes.blocks[node].size ? q->ground.nodes.blocks[node].size : 1);
 	return 0;
 }
 
@@ -190,7 +192,8 @@ static int hand_over(struct search *q, struct pointer **out, size_t *n, size_t *
 	return 0;
 }
 
-int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out, size_t *n, size_t *total)
+int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out, size_t *n,
+		     size_t *total)
 {
 	struct search q = { .in = in, .limit = limit };
 	int err = search_init(&q, addr);

@@ -109,9 +109,11 @@ static int flood(struct run *r)
 	if (!err)
 		err = flood_lost(&f);
 	r->out->words = f.words;
-	r->out->memory = f.memory + r->ground.ix.memory + r->ground.nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
+	r->out->memory =
+		f.memory + r->ground.ix.memory + r->ground.nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
 	if (r->ground.nodes.merged)
-		r->out->memory += r->ground.nodes.n * (sizeof(struct block) + sizeof(uint32_t)) + r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
+		r->out->memory += r->ground.nodes.n * (sizeof(struct block) + sizeof(uint32_t)) +
+				  r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
 	return err;
 }
 

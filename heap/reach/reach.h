@@ -116,6 +116,7 @@ struct pointer {
  * itself), at most @limit of them, those to the beginning first; free(*out). The number of all in @total. 0
  * or -errno as reach_run.
  */
-must_check int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out, size_t *n, size_t *total);
+must_check int reach_who_points(const struct reach_input *in, taddr addr, size_t limit, struct pointer **out,
+				size_t *n, size_t *total);
 
 #endif

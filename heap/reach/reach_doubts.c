@@ -32,20 +32,25 @@ static void doubt_census(const struct census *c, struct strbuf *out, size_t *n)
 		strbuf_puts(out, "the allocator's heap is not known");
 		if (c && *c->problem.what)
 			strbuf_printf(out, " (%s)", c->problem.what);
-		strbuf_puts(out, ": all of its memory that is no block of ours counts as a root, so less is found to be lost than is");
+		strbuf_puts(out, ": all of its memory that is no block of ours counts as a root, so less is "
+				 "found to be lost than is");
 		end_sentence(out, n);
 	} else if (c->nproblems) {
-		strbuf_printf(out, "the heap could not be walked to its end (at " PRItaddr ": %s): what is free in it is not known, and counts as a root",
+		strbuf_printf(out,
+			      "the heap could not be walked to its end (at " PRItaddr
+			      ": %s): what is free in it is not known, and counts as a root",
 			      c->problem.at, c->problem.what);
 		end_sentence(out, n);
 	} else if (!census_adds_up(c)) {
-		strbuf_puts(out, "the allocator's own figures and what was found differ: some of what is called a block may be none, and there may be others");
+		strbuf_puts(out, "the allocator's own figures and what was found differ: some of what is "
+				 "called a block may be none, and there may be others");
 		end_sentence(out, n);
 	}
 	if (c && c->known && c->others) {
 		amount(out, c->others_bytes);
-		strbuf_printf(out, " belong to %zu other malloc%s of the C library (dlmopen): all of that counts as a root, so less is found to be lost than is",
-			      c->others, c->others == 1 ? "" : "s");
+		strbuf_printf(
+			out, " belong to %zu other malloc%s of the C library (dlmopen): all of that counts as a root, so less is found to be lost than is",
+			c->others, c->others == 1 ? "" : "s");
 		end_sentence(out, n);
 	}
 }
@@ -54,12 +59,15 @@ static void doubt_missing(const struct snapshot *s, struct strbuf *out, size_t *
 {
 	if (s->swapped) {
 		amount(out, s->swapped);
-		strbuf_puts(out, " of memory were swapped out and not read: what only a pointer there holds is taken for lost");
+		strbuf_puts(out, " of memory were swapped out and not read: what only a pointer there holds "
+				 "is taken for lost");
 		end_sentence(out, n);
 	}
 	if (s->missing) {
 		amount(out, s->missing);
-		strbuf_puts(out, " of memory could not be read: what only a pointer there holds is taken for lost");
+		strbuf_puts(
+			out,
+			" of memory could not be read: what only a pointer there holds is taken for lost");
 		end_sentence(out, n);
 	}
 }
@@ -74,13 +82,15 @@ static void doubt_shared(const struct snapshot *s, struct strbuf *out, size_t *n
 
 	if (s->left_out) {
 		amount(out, s->left_out);
-		strbuf_puts(out, " of shared memory were not copied, because it would have taken too long: what only a pointer there holds is taken for lost");
+		strbuf_puts(out, " of shared memory were not copied, because it would have taken too long: "
+				 "what only a pointer there holds is taken for lost");
 		end_sentence(out, n);
 	}
 	if (unseen <= s->left_out)
 		return;
 	amount(out, unseen - s->left_out);
-	strbuf_puts(out, s->live ? " of shared memory have no page in this process, not used yet or taken away since, and were not looked at"
+	strbuf_puts(out, s->live ? " of shared memory have no page in this process, not used yet or taken "
+				   "away since, and were not looked at"
 				 : " of shared memory are not in the core file");
 	strbuf_puts(out, ": what only a pointer there holds is taken for lost");
 	end_sentence(out, n);
@@ -91,24 +101,30 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 	struct threadstacks st;
 
 	if (!s->nthreads) {
-		strbuf_puts(out, "no thread is known: no registers were looked at, and stacks count as roots from end to end");
+		strbuf_puts(out, "no thread is known: no registers were looked at, and stacks count as roots "
+				 "from end to end");
 		end_sentence(out, n);
 		return;
 	}
 	if (threadstacks_find(&st, s) < 0)
 		return;
 	if (st.unknown) {
-		strbuf_printf(out, "of %zu thread%s the registers are not known, or it went on while its memory was copied: what only they hold is "
-				   "taken for lost, and their stacks count as roots from end to end", st.unknown, st.unknown == 1 ? "" : "s");
+		strbuf_printf(out,
+			      "of %zu thread%s the registers are not known, or it went on while its memory "
+			      "was copied: what only they hold is "
+			      "taken for lost, and their stacks count as roots from end to end",
+			      st.unknown, st.unknown == 1 ? "" : "s");
 		end_sentence(out, n);
 	}
 	if (st.elsewhere) {
-		strbuf_printf(out, "%zu thread%s on memory that is not known to be a stack: all of it counts as a root, with what calls have left there",
-			      st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
+		strbuf_printf(
+			out, "%zu thread%s on memory that is not known to be a stack: all of it counts as a root, with what calls have left there",
+			st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
 		end_sentence(out, n);
 	}
 	if (st.unsure) {
-		strbuf_puts(out, "the C library's lists of stacks could not be read: stacks of threads that have ended count as roots");
+		strbuf_puts(out, "the C library's lists of stacks could not be read: stacks of threads that "
+				 "have ended count as roots");
 		end_sentence(out, n);
 	}
 	threadstacks_fini(&st);
@@ -117,8 +133,12 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 static void doubt_headers(const struct reach *r, struct strbuf *out, size_t *n)
 {
 	for (unsigned i = 0; i < r->nheaders; i++) {
-		strbuf_printf(out, "%" PRIu64 " blocks are only pointed at %" PRIu32 " bytes behind their beginning: it is taken for a header that the program puts there, "
-			      "and such a pointer for one to the block", r->headers[i].blocks, r->headers[i].distance);
+		strbuf_printf(out,
+			      "%" PRIu64 " blocks are only pointed at %" PRIu32
+			      " bytes behind their beginning: it is taken for a header that the program puts "
+			      "there, "
+			      "and such a pointer for one to the block",
+			      r->headers[i].blocks, r->headers[i].distance);
 		end_sentence(out, n);
 	}
 }

@@ -11,7 +11,8 @@
 
 /* rsp, too: valgrind has it, and a stack that is a block is reachable through it. */
 const char *const root_register_names[ROOT_REGISTERS] = {
-	"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
+	"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp",
+	"r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15",
 };
 
 void root_registers(const struct snapshot_thread *t, uint64_t out[ROOT_REGISTERS])
@@ -66,7 +67,8 @@ static const struct census *known_census(const struct reach_input *in)
 	return in->census && in->census->known ? in->census : NULL;
 }
 
-static int find_cuts(struct ranges *r, const struct reach_input *in, const struct threadstacks *stacks, bool areas)
+static int find_cuts(struct ranges *r, const struct reach_input *in, const struct threadstacks *stacks,
+		     bool areas)
 {
 	const struct census *c = known_census(in);
 
@@ -107,7 +109,8 @@ static bool heaps_are_known(const struct census *c)
 	return c && !c->nproblems && !c->problem.at;
 }
 
-int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct threadstacks *stacks)
+int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes,
+	       const struct threadstacks *stacks)
 {
 	const struct census *c = known_census(in);
 	const bool known = heaps_are_known(c);
@@ -232,7 +235,8 @@ static bool next_in_extra(struct roots *r, struct root *out)
 
 		if (r->at < e->lo)
 			r->at = e->lo;
-		while (r->piece < r->s->npieces && r->s->pieces[r->piece].lo + r->s->pieces[r->piece].size <= r->at)
+		while (r->piece < r->s->npieces &&
+		       r->s->pieces[r->piece].lo + r->s->pieces[r->piece].size <= r->at)
 			r->piece++;
 		p = &r->s->pieces[r->piece];
 		if (r->at >= e->hi || r->piece == r->s->npieces || p->lo >= e->hi) {

@@ -44,7 +44,8 @@ struct roots {
 };
 
 /* All of the arguments must stay unchanged while @r is used. 0 or -ENOMEM. */
-must_check int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes, const struct threadstacks *stacks);
+must_check int roots_init(struct roots *r, const struct reach_input *in, const struct nodes *nodes,
+			  const struct threadstacks *stacks);
 void roots_fini(struct roots *r);
 
 /* The next range; false: there are no more. Not thread-safe. */

@@ -13,7 +13,8 @@ static bool begins_with_one(const char *path, const char *const *all)
 
 enum shared_map shared_map_of(const struct mapping *m)
 {
-	static const char *const memory[] = { "/dev/zero", "/dev/shm/", "/SYSV", "/memfd:", "/anon_hugepage", "/dev/hugepages", "[anon_shmem:", NULL };
+	static const char *const memory[] = { "/dev/zero",	"/dev/shm/",	  "/SYSV",	  "/memfd:",
+					      "/anon_hugepage", "/dev/hugepages", "[anon_shmem:", NULL };
 	/* other names begin otherwise: anon_inode:[io_uring], socket:[1234], [vvar] */
 	static const char *const files[] = { "/", NULL };
 	static const char *const devices[] = { "/dev/", "/sys/", "/proc/", "/dmabuf:", "/[aio]", NULL };
@@ -22,7 +23,8 @@ enum shared_map shared_map_of(const struct mapping *m)
 		return SHARED_MAP_NOT;
 	if (!*m->path || begins_with_one(m->path, memory))
 		return SHARED_MAP_MEMORY;
-	return begins_with_one(m->path, devices) || !begins_with_one(m->path, files) ? SHARED_MAP_DEVICE : SHARED_MAP_FILE;
+	return begins_with_one(m->path, devices) || !begins_with_one(m->path, files) ? SHARED_MAP_DEVICE
+										     : SHARED_MAP_FILE;
 }
 
 bool shared_map_may_point(const struct mapping *m)

@@ -71,8 +71,9 @@ static bool is_extent(taddr pthread, const uint64_t w[3])
 {
 	const uint64_t lo = w[0], size = w[1], guard = w[2];
 
-	return lo && lo % 16 == 0 && lo < pthread && size <= UINT64_MAX - lo && lo + size > pthread && lo + size - pthread <= TOP_MAX &&
-	       guard % SNAPSHOT_PAGE == 0 && guard < size && lo + guard < pthread;
+	return lo && lo % 16 == 0 && lo < pthread && size <= UINT64_MAX - lo && lo + size > pthread &&
+	       lo + size - pthread <= TOP_MAX && guard % SNAPSHOT_PAGE == 0 && guard < size &&
+	       lo + guard < pthread;
 }
 
 /* The stack by its struct pthread; false: the struct has none, as the main thread's. */
@@ -207,7 +208,8 @@ static void find_tls(const struct snapshot *s, taddr pthread, struct stack *out)
 	}
 }
 
-static int add_living(struct threadstacks *st, const struct snapshot *s, const struct places *p, const struct snapshot_thread *t)
+static int add_living(struct threadstacks *st, const struct snapshot *s, const struct places *p,
+		      const struct snapshot_thread *t)
 {
 	struct stack k;
 	taddr lowest, zone;
@@ -275,12 +277,14 @@ static bool is_living(const struct places *p, taddr pthread)
 }
 
 /* @cached: the thread was joined, or cannot be. Otherwise its struct has the result for pthread_join. */
-static int add_ended(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr pthread, bool cached)
+static int add_ended(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr pthread,
+		     bool cached)
 {
 	struct stack k;
 	int err;
 
-	if (tid_of(s, pthread) > 0 || is_living(p, pthread) || !find_extent(s, pthread, &k) || any_within(p->sps, p->nsps, k.lo, k.hi))
+	if (tid_of(s, pthread) > 0 || is_living(p, pthread) || !find_extent(s, pthread, &k) ||
+	    any_within(p->sps, p->nsps, k.lo, k.hi))
 		return 0;
 	st->ended++;
 	err = add_stack(st, &k);
@@ -291,7 +295,8 @@ static int add_ended(struct threadstacks *st, const struct snapshot *s, const st
 	return err;
 }
 
-static int add_ring(struct threadstacks *st, const struct snapshot *s, const struct places *p, const struct ring *ring, bool cached)
+static int add_ring(struct threadstacks *st, const struct snapshot *s, const struct places *p,
+		    const struct ring *ring, bool cached)
 {
 	taddr at = word_at(s, ring->head);
 	int err = 0;
@@ -331,7 +336,8 @@ static bool seems_glibc(const struct snapshot *s)
  * cache (of detached ones) or those that wait to be joined; only its place shows which: after the head of the
  * user stacks it is the cache.
  */
-static int add_rings(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr head, bool users)
+static int add_rings(struct threadstacks *st, const struct snapshot *s, const struct places *p, taddr head,
+		     bool users)
 {
 	const taddr from = head > HEADS_BEFORE ? (head - HEADS_BEFORE) & ~UINT64_C(7) : 8;
 	int err = 0;

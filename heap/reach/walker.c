@@ -74,7 +74,8 @@ static void mark_any(struct walker *w, const struct walk_resolved *r, uint8_t st
 {
 	const struct block *b = &w->blocks[r->block];
 
-	if ((state & FLOOD_NOT_LOST) || !(r->start || block_holds(b, r->v)) || !set(w, r->block, FLOOD_POSSIBLE))
+	if ((state & FLOOD_NOT_LOST) || !(r->start || block_holds(b, r->v)) ||
+	    !set(w, r->block, FLOOD_POSSIBLE))
 		return;
 	if (!r->start)
 		headers_count(&w->behind, r->v - b->addr);
@@ -236,7 +237,8 @@ ALWAYS_INLINE void sweep_in(struct walker *w, size_t from, size_t to, enum walk 
 	const uint64_t each = 0x0101010101010101u * FLOOD_PENDING;
 
 	for (size_t i = from; i < to; i++) {
-		if (i % 8 == 0 && i + 8 <= to && !(__atomic_load_n((word_t *)(void *)(w->state + i), __ATOMIC_RELAXED) & each)) {
+		if (i % 8 == 0 && i + 8 <= to &&
+		    !(__atomic_load_n((word_t *)(void *)(w->state + i), __ATOMIC_RELAXED) & each)) {
 			i += 7;
 			continue;
 		}

@@ -70,7 +70,8 @@ struct walker {
 	struct walk_resolved resolved[WALKER_QUEUE];
 	uint32_t popped[WALKER_QUEUE];
 	struct walk_placed placed[WALKER_QUEUE];
-	unsigned probed_head, probed_tail, resolved_head, resolved_tail, popped_head, popped_tail, placed_head, placed_tail;
+	unsigned probed_head, probed_tail, resolved_head, resolved_tail, popped_head, popped_tail,
+		placed_head, placed_tail;
 };
 
 /* 0 or -ENOMEM. */

@@ -124,7 +124,8 @@ static int read_mapped(void *ctx, void *buf, size_t n, uint64_t offset)
 static bool read_memory(struct look *l, Elf64_Ehdr *eh, char id[BUILDID_TEXT])
 {
 	id[0] = '\0';
-	if (!l->first || snapshot_read(l->s, l->first->lo, eh, sizeof(*eh)) < 0 || memcmp(eh->e_ident, ELFMAG, SELFMAG))
+	if (!l->first || snapshot_read(l->s, l->first->lo, eh, sizeof(*eh)) < 0 ||
+	    memcmp(eh->e_ident, ELFMAG, SELFMAG))
 		return false;
 	if (buildid_by(read_mapped, l, eh, id) < 0)
 		id[0] = '\0';
@@ -153,11 +154,13 @@ static enum backing_proof prove(struct backing_file *f, int fd, struct look *l)
 	if (!l->fits)
 		return reject(f, "is another file than the one that was mapped: it is too short");
 	if (!read_memory(l, &memory, there))
-		return is_deleted(f->path) ? reject(f, "was deleted, and nothing tells whether this is it") : BACKING_NAME;
+		return is_deleted(f->path) ? reject(f, "was deleted, and nothing tells whether this is it")
+					   : BACKING_NAME;
 	if (buildid_read(fd, here) < 0)
 		here[0] = '\0';
 	if (here[0] && there[0])
-		return strcmp(here, there) ? reject(f, "is another build than the one that ran") : BACKING_BUILD_ID;
+		return strcmp(here, there) ? reject(f, "is another build than the one that ran")
+					   : BACKING_BUILD_ID;
 	if (pread_full(fd, &file, sizeof(file), 0) != sizeof(file) || memcmp(&file, &memory, sizeof(file)))
 		return reject(f, "is another file than the one that was mapped: its ELF header differs");
 	return BACKING_HEADER;

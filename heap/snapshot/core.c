@@ -116,18 +116,21 @@ size_t core_doubts(const struct core_info *info, struct strbuf *out)
 
 	if (info->size < info->whole) {
 		snprintf(text, sizeof(text), "the core file is truncated: %llu of %s%llu bytes are there",
-			 (unsigned long long)info->size, info->headers_cut ? "at least " : "", (unsigned long long)info->whole);
+			 (unsigned long long)info->size, info->headers_cut ? "at least " : "",
+			 (unsigned long long)info->whole);
 		sentence(out, &n, text);
 	}
 	say_bytes(out, &n, info->cut, "of memory were cut off with it");
 	if (info->no_notes)
 		sentence(out, &n, "the core file tells of no thread: no registers and no stacks are known");
 	if (info->no_private)
-		sentence(out, &n, "the core file was written without the process's own memory (its coredump_filter)");
-	say_bytes(out, &n, info->left_out,
-		  "of private memory are not in the core file: never touched, or kept out of it (MADV_DONTDUMP)");
+		sentence(out, &n,
+			 "the core file was written without the process's own memory (its coredump_filter)");
+	say_bytes(out, &n,
+		  info->left_out, "of private memory are not in the core file: never touched, or kept out of it (MADV_DONTDUMP)");
 	if (info->damaged) {
-		snprintf(text, sizeof(text), "%u parts of the core file make no sense and were left out", info->damaged);
+		snprintf(text, sizeof(text), "%u parts of the core file make no sense and were left out",
+			 info->damaged);
 		sentence(out, &n, text);
 	}
 	return n;

@@ -29,10 +29,14 @@ static const struct wrapping {
 	size_t n;
 	const char *why, *what_to_do;
 } wrappings[] = {
-	{ "\x28\xb5\x2f\xfd", 4, "is compressed with zstd", "unzstd makes a core file of it; so does coredumpctl dump" },
+	{ "\x28\xb5\x2f\xfd", 4, "is compressed with zstd",
+	  "unzstd makes a core file of it; so does coredumpctl dump" },
 	{ "\x1f\x8b", 2, "is compressed with gzip", "gunzip makes a core file of it" },
-	{ "\xfd" "7zXZ", 5, "is compressed with xz", "unxz makes a core file of it; so does coredumpctl dump" },
-	{ "\x04\x22\x4d\x18", 4, "is compressed with lz4", "unlz4 makes a core file of it; so does coredumpctl dump" },
+	{ "\xfd"
+	  "7zXZ",
+	  5, "is compressed with xz", "unxz makes a core file of it; so does coredumpctl dump" },
+	{ "\x04\x22\x4d\x18", 4, "is compressed with lz4",
+	  "unlz4 makes a core file of it; so does coredumpctl dump" },
 	{ "BZh", 3, "is compressed with bzip2", "bunzip2 makes a core file of it" },
 	{ "PK\x03\x04", 4, "is a zip archive", "unpack the core file in it" },
 	{ "ProblemType:", 12, "is a report of apport", "apport-unpack gets the core file (CoreDump) out of it" },
@@ -50,7 +54,8 @@ static int refuse_no_elf(struct core *c)
 	}
 	for (size_t i = 0; i < c->size && !c->bytes[i]; i++)
 		if (i + 1 == c->size || i + 1 == 4096)
-			return refuse(c, "begins with zeros: it was not written to its end", "the disk may have been full");
+			return refuse(c, "begins with zeros: it was not written to its end",
+				      "the disk may have been full");
 	return refuse(c, "is no ELF file", "");
 }
 
@@ -69,7 +74,9 @@ static int check_header(struct core *c, Elf64_Ehdr *eh)
 	if (memcmp(c->bytes, ELFMAG, c->size < SELFMAG ? c->size : SELFMAG))
 		return refuse_no_elf(c);
 	if (c->size < sizeof(*eh))
-		return refuse(c, "is truncated in its first bytes", "the disk was full, or the limit on the size of core files (ulimit -c) too small");
+		return refuse(
+			c, "is truncated in its first bytes",
+			"the disk was full, or the limit on the size of core files (ulimit -c) too small");
 	memcpy(eh, c->bytes, sizeof(*eh));
 	if (eh->e_ident[EI_DATA] != ELFDATA2LSB)
 		return refuse(c, "is an ELF file of a big-endian machine", "");
@@ -83,7 +90,8 @@ static int check_header(struct core *c, Elf64_Ehdr *eh)
 		return refuse_machine(c, eh->e_machine);
 	if (eh->e_ident[EI_CLASS] != ELFCLASS64)
 		return refuse(c, "is a core of a 32-bit process (x32)", "only 64-bit processes can be read");
-	return eh->e_phentsize == sizeof(Elf64_Phdr) ? 0 : refuse(c, "has program headers of a strange size", "");
+	return eh->e_phentsize == sizeof(Elf64_Phdr) ? 0
+						     : refuse(c, "has program headers of a strange size", "");
 }
 
 static bool read_at(const struct core *c, void *to, size_t n, uint64_t offset)
@@ -113,7 +121,8 @@ static uint64_t count_headers(struct core *c, const Elf64_Ehdr *eh)
 	promise(c, eh->e_shoff, sizeof(sh));
 	if (read_at(c, &sh, sizeof(sh), eh->e_shoff))
 		return sh.sh_info;
-	if (read_at(c, &first, sizeof(first), eh->e_phoff) && first.p_type == PT_NOTE && first.p_offset > eh->e_phoff)
+	if (read_at(c, &first, sizeof(first), eh->e_phoff) && first.p_type == PT_NOTE &&
+	    first.p_offset > eh->e_phoff)
 		return (first.p_offset - eh->e_phoff) / sizeof(first);
 	return PN_XNUM;
 }
@@ -175,7 +184,8 @@ int core_read_headers(struct core *c)
 	for (uint64_t i = 0; !err && i < n; i++) {
 		Elf64_Phdr ph;
 
-		if (i * sizeof(ph) > UINT64_MAX - eh.e_phoff || !read_at(c, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph))) {
+		if (i * sizeof(ph) > UINT64_MAX - eh.e_phoff ||
+		    !read_at(c, &ph, sizeof(ph), eh.e_phoff + i * sizeof(ph))) {
 			c->info->headers_cut = true;
 			break;
 		}

@@ -52,7 +52,8 @@ static void run(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_byt
 	_exit(0);
 }
 
-int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds, struct jailed *out)
+int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds,
+		 struct jailed *out)
 {
 	int fds[2], err;
 

@@ -23,7 +23,8 @@ struct jailed {
  * Run @work there; it writes to @out and returns when it is done. It may use @memory_bytes more than we have.
  * 0 or -errno of pipe and fork.
  */
-must_check int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes, unsigned seconds, struct jailed *out);
+must_check int jailed_start(void (*work)(void *ctx, int out), void *ctx, uint64_t memory_bytes,
+			    unsigned seconds, struct jailed *out);
 
 /* The next @n bytes of its answer. false: it ended before, or took too long. */
 bool jailed_read(struct jailed *j, void *buf, size_t n);

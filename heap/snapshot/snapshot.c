@@ -266,7 +266,8 @@ static struct stretch stretch_at(const struct snapshot *s, taddr at)
 {
 	struct stretch st = { .n = UINT64_MAX - at };
 
-	if (!holds(s->pieces, first_behind(s->pieces, s->npieces, at), s->npieces, at, &st) && !in_hole(s, at, &st) &&
+	if (!holds(s->pieces, first_behind(s->pieces, s->npieces, at), s->npieces, at, &st) &&
+	    !in_hole(s, at, &st) &&
 	    !holds(s->backing, first_behind(s->backing, s->nbacking, at), s->nbacking, at, &st))
 		ask_mapping(s, at, &st);
 	return st;

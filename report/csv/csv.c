@@ -56,7 +56,8 @@ static void put_stack(struct strbuf *sb, const char *separator, const struct sta
 void csv_where(struct strbuf *sb, const char *separator, const struct stack_view *stack)
 {
 	static const struct summary_frame none;
-	const struct summary_frame *f = stack->wrappers < stack->depth ? &stack->frames[stack->wrappers] : &none;
+	const struct summary_frame *f =
+		stack->wrappers < stack->depth ? &stack->frames[stack->wrappers] : &none;
 
 	csv_string(sb, separator, f->function);
 	csv_string(sb, ",", f->file);

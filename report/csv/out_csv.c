@@ -9,10 +9,12 @@
 #include "report/csv/csv.h"
 #include "report/formats.h"
 
-#define HEAD "family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict," \
-	     "growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"	\
-	     "turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,share_kept,share_age_s,half_s,"	\
-	     "at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
+#define HEAD                                                                                                 \
+	"family,blocks,bytes,bytes_direct,allocs,frees,oldest_s,youngest_s,verdict,"                         \
+	"growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"    \
+	"turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,"     \
+	"share_kept,share_age_s,half_s,"                                                                     \
+	"at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
 
 /* A value that is not known, or that has no bound, is an empty cell. */
 static void put_known(struct strbuf *sb, double value, bool known)
@@ -178,8 +180,10 @@ int out_diff_csv(const struct diff *d, size_t top, struct strbuf *sb)
 
 /* --- a scan --- */
 
-#define SCAN_HEAD "verdict,label,class,class_module,blocks,bytes,indirect_blocks,indirect_bytes,size_low,size_high,content,sample," \
-	     "stack_end," CSV_WHERE ",tag"
+#define SCAN_HEAD                                                                                            \
+	"verdict,label,class,class_module,blocks,bytes,indirect_blocks,indirect_bytes,size_low,size_high,"   \
+	"content,sample,"                                                                                    \
+	"stack_end," CSV_WHERE ",tag"
 
 static void put_scan_group(struct strbuf *sb, const struct summary_group *g)
 {

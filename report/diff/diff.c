@@ -41,7 +41,8 @@ static int add_sides(struct diff_sides *sides, const struct summary *s, bool is_
 
 static bool unequal(double a, double b)
 {
-	return a >= SHORTEST_S && b >= SHORTEST_S && (a > b * UNEQUAL || b > a * UNEQUAL) && fabs(a - b) > LEAST_S;
+	return a >= SHORTEST_S && b >= SHORTEST_S && (a > b * UNEQUAL || b > a * UNEQUAL) &&
+	       fabs(a - b) > LEAST_S;
 }
 
 double diff_rate(const struct summary *s, uint64_t bytes)
@@ -130,12 +131,15 @@ static int compare_differences(uint64_t old_a, uint64_t new_a, uint64_t old_b, u
 static int compare_ranked(const void *pa, const void *pb)
 {
 	const struct ranked *a = pa, *b = pb;
-	int order = (a->group.change_bytes < b->group.change_bytes) - (a->group.change_bytes > b->group.change_bytes);
+	int order = (a->group.change_bytes < b->group.change_bytes) -
+		    (a->group.change_bytes > b->group.change_bytes);
 
 	if (!order)
-		order = compare_differences(a->group.old_bytes, a->group.new_bytes, b->group.old_bytes, b->group.new_bytes);
+		order = compare_differences(a->group.old_bytes, a->group.new_bytes, b->group.old_bytes,
+					    b->group.new_bytes);
 	if (!order)
-		order = compare_differences(a->group.old_blocks, a->group.new_blocks, b->group.old_blocks, b->group.new_blocks);
+		order = compare_differences(a->group.old_blocks, a->group.new_blocks, b->group.old_blocks,
+					    b->group.new_blocks);
 	return order ? order : a->rank < b->rank ? -1 : 1;
 }
 

@@ -105,7 +105,8 @@ static size_t join(const struct diff_sides *sides, size_t from, struct diff_refs
 static int compare_growth(const void *pa, const void *pb)
 {
 	const struct diff_refs *a = pa, *b = pb;
-	int64_t by_a = (int64_t)(a->new_objects - a->old_objects), by_b = (int64_t)(b->new_objects - b->old_objects);
+	int64_t by_a = (int64_t)(a->new_objects - a->old_objects),
+		by_b = (int64_t)(b->new_objects - b->old_objects);
 
 	if (by_a != by_b)
 		return by_a > by_b ? -1 : 1;

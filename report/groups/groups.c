@@ -53,8 +53,8 @@ static void judge(struct maker *mk, struct stack_group *d, const struct summary_
 	d->hidden = true;
 	if (!select_wants(mk->opt->select, frames, n))
 		hide(&s->filtered, d);
-	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n, d->kept.blocks,
-				    d->kept.bytes))
+	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n,
+				    d->kept.blocks, d->kept.bytes))
 		hide(&s->suppressed, d);
 	else
 		d->hidden = false;
@@ -108,8 +108,10 @@ static int add_group(struct maker *mk, struct stack_group *d)
 	struct summary_group g = {
 		.family = ledger_family_name(mk->ledger, mk->drafts.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
-		.blocks = d->kept.blocks, .bytes = d->kept.bytes, .bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
-		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken, .bytes_returned = d->taken - d->held_bytes,
+		.blocks = d->kept.blocks, .bytes = d->kept.bytes,
+		.bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
+		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken,
+		.bytes_returned = d->taken - d->held_bytes,
 		.verdict = d->verdict,
 		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
 		.oldest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.oldest_us) : 0,
@@ -166,7 +168,8 @@ static int judge_samples(struct maker *mk)
 		if (ds->all[i].sampled)
 			sampled_judge(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
 		if (is_a_place(ds, i))
-			places[n++] = (struct sampled_place){ &mk->judged[i], bytes_left(&ds->all[i], &mk->judged[i]) };
+			places[n++] = (struct sampled_place){ &mk->judged[i],
+							      bytes_left(&ds->all[i], &mk->judged[i]) };
 	}
 	sampled_doubt_others(places, n);
 	for (size_t i = 0; i < ds->n; i++) {
@@ -239,8 +242,8 @@ static void add_sums(struct maker *mk)
 	}
 }
 
-int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-		      struct groupmap *groups, struct summary *s)
+int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
+		      const uint32_t *same_as, struct groupmap *groups, struct summary *s)
 {
 	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
 	int r = stack_groups_make(l, family, opt->older_than_us, same_as, &mk.drafts);

@@ -44,7 +44,7 @@ must_check int groups_wanted(const struct ledger *l, bool *wanted);
  * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which
  * group. @same_as: for each frame the one that represents its code location (paths.h). 0 or -ENOMEM.
  */
-must_check int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-				 struct groupmap *groups, struct summary *s);
+must_check int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
+				 const uint32_t *same_as, struct groupmap *groups, struct summary *s);
 
 #endif

@@ -21,7 +21,8 @@ static const size_t *root_of(const struct groupmap *groups, const struct ledger 
 	for (uint32_t i = 0; i <= l->nbooks && !serial; i++) {
 		uint32_t at = i ? i - 1 : family;
 
-		if (ledger_holds(l, at, addr, &b) && (b.verdict == VERDICT_DEFINITE || b.verdict == VERDICT_POSSIBLE))
+		if (ledger_holds(l, at, addr, &b) &&
+		    (b.verdict == VERDICT_DEFINITE || b.verdict == VERDICT_POSSIBLE))
 			serial = group_of(groups, at, &b);
 	}
 	return serial;
@@ -32,14 +33,16 @@ static uint64_t pair_of(size_t root, size_t group)
 	return (uint64_t)root << 32 | (uint32_t)group;
 }
 
-static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us, struct addrmap *pairs)
+static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us,
+		  struct addrmap *pairs)
 {
 	struct verdict_place place = { 0 };
 	struct verdict_block j;
 	struct live_block b;
 
 	while (ledger_next_hanging(l, &place, &j, &b)) {
-		const size_t *group = group_of(groups, j.family, &b), *root = group ? root_of(groups, l, j.family, j.with_bytes) : NULL;
+		const size_t *group = group_of(groups, j.family, &b),
+			     *root = group ? root_of(groups, l, j.family, j.with_bytes) : NULL;
 		struct summary_sum *sum;
 		bool fresh;
 

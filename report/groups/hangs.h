@@ -17,6 +17,7 @@
 #include "report/model/summary.h"
 
 /* When all groups are in @s, unsorted: fill in their `hangs` and `held`. 0 or -ENOMEM. */
-must_check int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us, struct summary *s);
+must_check int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us,
+			 struct summary *s);
 
 #endif

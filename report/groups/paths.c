@@ -26,7 +26,8 @@ static const char *made_name(const struct defs *d, const struct defs_frame *f)
 /*
  * The slot of the frame that represents @f's code location, or where it is to be put; NULL if out of memory.
  */
-static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names, const struct defs_frame *f, bool *fresh)
+static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names,
+			 const struct defs_frame *f, bool *fresh)
 {
 	const char *name = made_name(d, f);
 	uint32_t *slot;
@@ -66,7 +67,8 @@ int paths_find_same(const struct defs *d, uint32_t *same_as)
 int path_read(const struct defs *d, const uint32_t *same_as, uint32_t stack, struct path *out)
 {
 	*out = (struct path){
-		.depth = defs_path(d, stack, NULL, 0), .tag = d->stacks[stack].tag, .end = d->stacks[stack].end,
+		.depth = defs_path(d, stack, NULL, 0), .tag = d->stacks[stack].tag,
+		.end = d->stacks[stack].end,
 	};
 	out->frames = calloc(out->depth + 1, sizeof(*out->frames));
 	if (!out->frames)

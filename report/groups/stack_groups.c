@@ -319,7 +319,8 @@ static int count_empty_places(struct stack_groups *ds, const struct stock *st)
 		struct stack_group *d;
 		uint64_t h;
 
-		if (first_wanted(ds, st, i) != VERDICT_COUNT || !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
+		if (first_wanted(ds, st, i) != VERDICT_COUNT ||
+		    !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
 			continue;
 		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
 		if (r < 0)
@@ -365,7 +366,8 @@ static int draft_stock(struct stack_groups *ds, struct stock *st)
 	return r < 0 ? r : stack_groups_split(ds);
 }
 
-int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as, struct stack_groups *out)
+int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as,
+		      struct stack_groups *out)
 {
 	struct stock st = { 0 };
 	int r;

@@ -76,8 +76,8 @@ struct stack_groups {
  * Make the drafts of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
  * -ENOMEM; stack_groups_fini in any case.
  */
-must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as,
-			   struct stack_groups *out);
+must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us,
+				 const uint32_t *same_as, struct stack_groups *out);
 void stack_groups_fini(struct stack_groups *ds);
 
 /*
@@ -98,6 +98,7 @@ bool stack_groups_wants(const struct stack_groups *ds, uint64_t birth_us);
 /*
  * Write its live bytes over time to @points (room for MMT_SERIES_POINTS + 1). Returns the number of points.
  */
-size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d, struct growth_point *points);
+size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d,
+			   struct growth_point *points);
 
 #endif

@@ -27,6 +27,7 @@ must_check int stack_groups_split(struct stack_groups *ds);
  * The first draft of @path with @verdict (VERDICT_COUNT: with any verdict), or NULL; then @h is the key at
  * which it would be found. If a different draft has the same hash, the next free key is used.
  */
-struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h);
+struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip,
+					 enum verdict verdict, uint64_t *h);
 
 #endif

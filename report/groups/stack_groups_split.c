@@ -132,7 +132,8 @@ static void copy(struct stack_group *d, const struct stack_group *left)
 }
 
 /* @left: the whole path at first; parts are subtracted from it. */
-static void split_path(struct stack_groups *ds, uint32_t first, const struct part *parts, struct stack_group *left)
+static void split_path(struct stack_groups *ds, uint32_t first, const struct part *parts,
+		       struct stack_group *left)
 {
 	const uint32_t rest = coming_and_going(ds, first, parts);
 	struct stack_group all;

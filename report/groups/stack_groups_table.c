@@ -19,14 +19,16 @@ uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum ver
 	return ds->of_stack[stack_groups_slot(ds, stack, verdict)];
 }
 
-struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip, enum verdict verdict, uint64_t *h)
+struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip,
+					 enum verdict verdict, uint64_t *h)
 {
 	const uint32_t *known;
 
 	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
 		struct stack_group *d = &ds->all[*known];
 
-		if (path_same(&d->path, d->skip, path, skip) && (verdict == VERDICT_COUNT || d->verdict == verdict))
+		if (path_same(&d->path, d->skip, path, skip) &&
+		    (verdict == VERDICT_COUNT || d->verdict == verdict))
 			return d;
 	}
 	return NULL;
@@ -34,7 +36,8 @@ struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct p
 
 /* --- series --- */
 
-size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d, struct growth_point *points)
+size_t stack_groups_series(const struct stack_groups *ds, const struct stack_group *d,
+			   struct growth_point *points)
 {
 	double span_s = series_span(ds->ledger->now_us) / 1e6;
 	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
@@ -51,7 +54,8 @@ void stack_groups_add_live(struct stack_live *to, const struct stack_live *k)
 {
 	if (!k->blocks)
 		return;
-	if (!to->blocks || k->oldest_us < to->oldest_us || (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
+	if (!to->blocks || k->oldest_us < to->oldest_us ||
+	    (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
 		to->oldest_us = k->oldest_us;
 		to->sample = k->sample;
 	}

@@ -12,7 +12,8 @@ static int bad_line(struct importer *im, const char *name, const struct textline
 {
 	if (im->bad++)
 		return 0;
-	return importer_note(im, "%s:%" PRIu64 ": not a line that %s writes, left out", name, line->number, im->tool);
+	return importer_note(im, "%s:%" PRIu64 ": not a line that %s writes, left out", name, line->number,
+			     im->tool);
 }
 
 /* The size at its end may have lost digits, or be missing: then an allocation looks like a free. */
@@ -26,8 +27,8 @@ static bool is_blank(const char *text)
 	return text[strspn(text, " \t\r")] == '\0';
 }
 
-static int take_line(struct importer *im, const struct textline *line, const char *name, import_lines_take *understand,
-		     void *ctx)
+static int take_line(struct importer *im, const struct textline *line, const char *name,
+		     import_lines_take *understand, void *ctx)
 {
 	int r;
 
@@ -44,7 +45,8 @@ static int take_line(struct importer *im, const struct textline *line, const cha
 	return r;
 }
 
-int import_lines_read(struct importer *im, struct textlines *t, const char *name, import_lines_take *line, void *ctx)
+int import_lines_read(struct importer *im, struct textlines *t, const char *name, import_lines_take *line,
+		      void *ctx)
 {
 	uint64_t before = im->good;
 	struct textline at;
@@ -78,7 +80,8 @@ static int read_file(struct importer *im, const char *path, import_lines_take *l
 	return r;
 }
 
-int import_lines_files(struct importer *im, const char *const *paths, size_t n, import_lines_take *line, void *ctx)
+int import_lines_files(struct importer *im, const char *const *paths, size_t n, import_lines_take *line,
+		       void *ctx)
 {
 	int r = 0;
 

@@ -21,14 +21,14 @@ typedef int import_lines_take(void *ctx, char *text, size_t n);
  * Read all lines of @t; @name is for notes. 0, also if there are none; -EINVAL: no line is of the format;
  * -errno.
  */
-must_check int import_lines_read(struct importer *im, struct textlines *t, const char *name, import_lines_take *line,
-				 void *ctx);
+must_check int import_lines_read(struct importer *im, struct textlines *t, const char *name,
+				 import_lines_take *line, void *ctx);
 
 /*
  * The same for the files @paths, in their order; -EINVAL also if all of them are empty. Failures are logged.
  */
-must_check int import_lines_files(struct importer *im, const char *const *paths, size_t n, import_lines_take *line,
-				  void *ctx);
+must_check int import_lines_files(struct importer *im, const char *const *paths, size_t n,
+				  import_lines_take *line, void *ctx);
 
 /*
  * Parse a number: "0x" and hexadecimal digits, all of @text up to @end. False if it is not one, or too large.

@@ -158,7 +158,8 @@ static int32_t pid_of(const char *path)
 		const char *behind = dot + 1 + strspn(dot + 1, "0123456789");
 		bool number = behind > dot + 1 && behind - dot <= 9 && behind[0] == '.';
 
-		if (number && (isdigit((unsigned char)behind[1]) || begins_with(behind, ".txt") || begins_with(behind, ".pid")))
+		if (number && (isdigit((unsigned char)behind[1]) || begins_with(behind, ".txt") ||
+			       begins_with(behind, ".pid")))
 			pid = (int32_t)strtol(dot + 1, NULL, 10);
 	}
 	return pid;

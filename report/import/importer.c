@@ -249,10 +249,16 @@ static int put_notes(struct importer *im)
 	int r = importer_note(im, "%s writes no times and one frame of each stack: all ages are 0", im->tool);
 
 	if (r == 0 && im->failed)
-		r = importer_note(im, "%" PRIu64 " calls got no memory; a realloc among them may have left its block held", im->failed);
+		r = importer_note(im,
+				  "%" PRIu64
+				  " calls got no memory; a realloc among them may have left its block held",
+				  im->failed);
 	if (r == 0 && missing)
-		r = importer_note(im, "%" PRIu64 " blocks were given out again without a release: records are missing, "
-				  "or there twice", missing);
+		r = importer_note(im,
+				  "%" PRIu64
+				  " blocks were given out again without a release: records are missing, "
+				  "or there twice",
+				  missing);
 	if (r == 0 && im->bad > 1)
 		r = importer_note(im, "%" PRIu64 " lines are not of %s and were left out", im->bad, im->tool);
 	return r;

@@ -49,13 +49,15 @@ must_check int importer_note(struct importer *im, const char *fmt, ...) __attrib
 must_check int importer_finish(struct importer *im, const char *source);
 
 /* Define a module without build id; its number in @number. 0; -ENOMEM; -EOVERFLOW: too many. */
-must_check int importer_module(struct importer *im, taddr bias, taddr lo, taddr hi, const char *path, uint32_t *number);
+must_check int importer_module(struct importer *im, taddr bias, taddr lo, taddr hi, const char *path,
+			       uint32_t *number);
 
 /*
  * Define a stack of one frame with return address @pc; @module is a number + 1 or FACT_NONE, @symbol the
  * frame's name or NULL. 0; -ENOMEM; -EOVERFLOW: too many.
  */
-must_check int importer_site(struct importer *im, taddr pc, uint32_t module, const char *symbol, uint32_t *stack);
+must_check int importer_site(struct importer *im, taddr pc, uint32_t module, const char *symbol,
+			     uint32_t *stack);
 
 /* 0 or -ENOMEM. */
 must_check int importer_alloc(struct importer *im, taddr addr, uint64_t size, uint32_t stack);

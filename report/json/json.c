@@ -78,7 +78,8 @@ void json_sum(struct strbuf *sb, const char *separator, const char *name, const 
 	strbuf_putc(sb, '}');
 }
 
-void json_sums(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum sums[VERDICT_COUNT])
+void json_sums(struct strbuf *sb, const char *separator, const char *name,
+	       const struct summary_sum sums[VERDICT_COUNT])
 {
 	json_key(sb, separator, name);
 	for (size_t v = 0; v < VERDICT_COUNT; v++)

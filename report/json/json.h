@@ -34,7 +34,8 @@ void json_address(struct strbuf *sb, const char *separator, const char *name, ui
 
 /* {"blocks": N, "bytes": N}; and one of these for each verdict. */
 void json_sum(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum *sum);
-void json_sums(struct strbuf *sb, const char *separator, const char *name, const struct summary_sum sums[VERDICT_COUNT]);
+void json_sums(struct strbuf *sb, const char *separator, const char *name,
+	       const struct summary_sum sums[VERDICT_COUNT]);
 
 /* "name": [ */
 void json_list(struct strbuf *sb, const char *separator, const char *name);

@@ -34,7 +34,8 @@ static void put_bound(struct strbuf *sb, const char *separator, double value)
 		strbuf_puts(sb, "null");
 }
 
-static void put_interval(struct strbuf *sb, const char *separator, const char *name, double value, double low, double high)
+static void put_interval(struct strbuf *sb, const char *separator, const char *name, double value, double low,
+			 double high)
 {
 	json_list(sb, separator, name);
 	put_bound(sb, "", value);
@@ -92,7 +93,8 @@ void json_sample(struct strbuf *sb, const struct summary_sample *s)
 {
 	json_number(sb, ", ", "seen", s->seen);
 	json_string(sb, ", ", "turnover", survival_name(s->survival.kind));
-	json_text(sb, ", ", "why_unknown", s->survival.kind == SURVIVAL_UNKNOWN ? unknown_name(unknown_reason(s)) : NULL);
+	json_text(sb, ", ", "why_unknown",
+		  s->survival.kind == SURVIVAL_UNKNOWN ? unknown_name(unknown_reason(s)) : NULL);
 	put_estimates(sb, s);
 	put_survival(sb, s->steps);
 }

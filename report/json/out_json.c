@@ -129,8 +129,8 @@ static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
 }
 
 /* @rate: the name of the member with the rate. */
-static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate, const struct growth_point *series,
-		       size_t n)
+static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate,
+		       const struct growth_point *series, size_t n)
 {
 	json_key(sb, ", ", "growth");
 	json_string(sb, "{", "shape", growth_name(g->shape));
@@ -138,8 +138,8 @@ static void put_growth(struct strbuf *sb, const struct growth *g, const char *ra
 	json_real(sb, ", ", "since_s", g->since_s);
 	strbuf_puts(sb, "}, \"series\": [");
 	for (size_t i = 0; i < n; i++)
-		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "", isfinite(series[i].seconds) ? series[i].seconds : 0.0,
-			      series[i].bytes);
+		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "",
+			      isfinite(series[i].seconds) ? series[i].seconds : 0.0, series[i].bytes);
 	strbuf_putc(sb, ']');
 }
 
@@ -342,7 +342,8 @@ static void put_double_frees(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, ']');
 }
 
-static void put_counts(struct strbuf *sb, const char *separator, uint64_t groups, uint64_t blocks, uint64_t bytes)
+static void put_counts(struct strbuf *sb, const char *separator, uint64_t groups, uint64_t blocks,
+		       uint64_t bytes)
 {
 	json_number(sb, separator, "groups", groups);
 	json_number(sb, ", ", "blocks", blocks);

@@ -226,11 +226,13 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
  * Iterate over the blocks with which others are lost, of all families: @out, and the block itself in @b.
  * Begin with a @place that is all zero.
  */
-bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b);
+bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,
+			struct live_block *b);
 /*
  * Likewise for indirectly lost blocks, if the run records with which block: out->with_bytes is its address.
  */
-bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b);
+bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,
+			 struct live_block *b);
 
 /* The age, at the ledger's time, of a block or object born at @birth_us. */
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

@@ -74,7 +74,8 @@ static int take_alloc(struct ledger *l, const struct fact *f)
 static int take_held(struct ledger *l, const struct fact *f)
 {
 	struct live_block b = {
-		.size = f->block.size, .birth_us = f->block.birth_us < l->now_us ? f->block.birth_us : l->now_us,
+		.size = f->block.size,
+		.birth_us = f->block.birth_us < l->now_us ? f->block.birth_us : l->now_us,
 	};
 	int r = ledger_stack(l, f->block.stack, &b.stack);
 
@@ -213,7 +214,8 @@ static int take_event(struct ledger *l, const struct fact *f)
 	case MMT_ASIDE_BACK:
 		return take_aside_back(l, f->block.key);
 	case MMT_FORGET:
-		return is_of_objects(l) ? ledger_forget_object(l, f->block.addr) : take_forget(l, f->block.addr);
+		return is_of_objects(l) ? ledger_forget_object(l, f->block.addr)
+					: take_forget(l, f->block.addr);
 	case MMT_HELD:
 		return take_held(l, f);
 	case MMT_FAMILY:

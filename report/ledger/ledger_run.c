@@ -225,7 +225,8 @@ static int find_twice(struct ledger *l, const struct ledger_twice *t, struct led
 
 	*out = NULL;
 	if (l->ntwice >= LEDGER_TWICE_MAX && !addrmap_get(&l->twice_index, key))
-		return take_note(l, "more different double frees than are listed: the others are only counted");
+		return take_note(l,
+				 "more different double frees than are listed: the others are only counted");
 	return find_or_add(&l->twice_index, key, &l->twice, &l->ntwice, sizeof(**out), out);
 }
 
@@ -278,7 +279,8 @@ static int take_place(struct ledger *l, const struct fact *f)
 	p->frees += f->place.frees;
 	p->taken += f->place.bytes;
 	add_totals(l, f->place.allocs, f->place.frees);
-	return f->place.npoints ? series_add(&p->series, f->place.span_us, f->place.points, f->place.npoints) : 0;
+	return f->place.npoints ? series_add(&p->series, f->place.span_us, f->place.points, f->place.npoints)
+				: 0;
 }
 
 static int take_totals(struct ledger *l, const struct fact *f)

@@ -42,20 +42,24 @@ enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b)
 	return ledger_judges(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
 }
 
-static bool next_with(const struct ledger *l, bool hanging, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
+static bool next_with(const struct ledger *l, bool hanging, struct verdict_place *place,
+		      struct verdict_block *out, struct live_block *b)
 {
 	while (ledger_judges(l) && verdict_list_next(&l->look.with, place, out))
-		if ((out->verdict == VERDICT_INDIRECT) == hanging && ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
+		if ((out->verdict == VERDICT_INDIRECT) == hanging &&
+		    ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
 			return true;
 	return false;
 }
 
-bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
+bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,
+			struct live_block *b)
 {
 	return next_with(l, false, place, out, b);
 }
 
-bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out, struct live_block *b)
+bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,
+			 struct live_block *b)
 {
 	return next_with(l, true, place, out, b);
 }
@@ -153,7 +157,8 @@ static bool mark_aside(struct ledger *l, taddr addr, enum verdict verdict)
 	uint64_t key;
 	void *value;
 
-	for (size_t at = 0; addrmap_count(&l->aside) <= ASIDE_MAX && addrmap_next(&l->aside, &at, &key, &value);) {
+	for (size_t at = 0;
+	     addrmap_count(&l->aside) <= ASIDE_MAX && addrmap_next(&l->aside, &at, &key, &value);) {
 		struct ledger_aside *a = value;
 
 		if (!a->held || a->family != l->family || a->addr != addr)
@@ -167,7 +172,8 @@ static bool mark_aside(struct ledger *l, taddr addr, enum verdict verdict)
 static int judge(struct ledger *l, enum verdict verdict, const struct fact_judged *j)
 {
 	const struct verdict_block b = { l->family, verdict, j->addr, j->with_blocks, j->with_bytes };
-	bool with = b.with_blocks && (verdict == VERDICT_DEFINITE || verdict == VERDICT_POSSIBLE || verdict == VERDICT_INDIRECT);
+	bool with = b.with_blocks && (verdict == VERDICT_DEFINITE || verdict == VERDICT_POSSIBLE ||
+				      verdict == VERDICT_INDIRECT);
 
 	l->look.given++;
 	if (!live_judge(l->books[l->family].live, j->addr, verdict) && !mark_aside(l, j->addr, verdict))

@@ -74,7 +74,8 @@ static struct slot pack(taddr addr, const struct live_block *b)
 {
 	return (struct slot){
 		.addr_low = (uint32_t)addr, .addr_high = (uint16_t)(addr >> 32), .size = (uint32_t)b->size,
-		.birth_low = (uint32_t)b->birth_us, .birth_high = b->birth_us >> 32 & ((1u << (BIRTH_BITS - 32)) - 1),
+		.birth_low = (uint32_t)b->birth_us,
+		.birth_high = b->birth_us >> 32 & ((1u << (BIRTH_BITS - 32)) - 1),
 		.verdict = b->verdict & 7, .stack = b->stack,
 	};
 }

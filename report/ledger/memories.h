@@ -34,7 +34,8 @@ struct memories {
 };
 
 /* @name stays the caller's. 0 or -ENOMEM. */
-must_check int memories_add(struct memories *m, int32_t pid, const char *name, const struct memory_point *point);
+must_check int memories_add(struct memories *m, int32_t pid, const char *name,
+			    const struct memory_point *point);
 void memories_fini(struct memories *m);
 
 /* NULL: nothing is known of this process. */

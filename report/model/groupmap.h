@@ -21,7 +21,8 @@ void groupmap_fini(struct groupmap *m);
  * Note that blocks of stack index @stack in family index @family with this verdict are in the group with this
  * serial number. 0 or -ENOMEM.
  */
-must_check int groupmap_note(struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict, size_t serial);
+must_check int groupmap_note(struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict,
+			     size_t serial);
 
 /* The group's serial number, or NULL: the blocks are in no group. */
 const size_t *groupmap_find(const struct groupmap *m, uint32_t family, uint32_t stack, enum verdict verdict);

@@ -50,7 +50,8 @@ static double longest_rest(const struct growth_envelope *c, double seconds)
 /* The floor has rested for longer than ever before: so this is no leak that comes in steps. */
 static bool has_come_to_rest(const struct growth_envelope *c, double since)
 {
-	return c->end - since >= TOO_LATE * (c->end - c->start) && c->end - since > 2.5 * longest_rest(c, since);
+	return c->end - since >= TOO_LATE * (c->end - c->start) &&
+	       c->end - since > 2.5 * longest_rest(c, since);
 }
 
 /*
@@ -61,12 +62,15 @@ static bool has_come_to_rest(const struct growth_envelope *c, double since)
 static bool creeps(const struct growth_envelope *c)
 {
 	size_t half = envelope_point(c, envelope_later(c, 0.5)), rises = 0;
-	double before = (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25))) - (double)envelope_floor(c, half);
-	double last = (double)envelope_last(c) - (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25)));
+	double before = (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25))) -
+			(double)envelope_floor(c, half);
+	double last = (double)envelope_last(c) -
+		      (double)envelope_floor(c, envelope_point(c, envelope_later(c, 0.25)));
 
 	for (size_t i = half; i + 1 < c->n; i++)
 		rises += envelope_floor(c, i + 1) > envelope_floor(c, i);
-	return rises * 10 >= (c->n - half) * 6 && last >= before / 2 && before + last >= 0.001 * (double)envelope_last(c) &&
+	return rises * 10 >= (c->n - half) * 6 && last >= before / 2 &&
+	       before + last >= 0.001 * (double)envelope_last(c) &&
 	       envelope_added(c, envelope_later(c, 0.5)) > 0;
 }
 
@@ -79,7 +83,8 @@ static double per_minute(double bytes, double seconds)
 
 static bool judge_once(const struct growth_envelope *c, struct growth *out)
 {
-	double now = (double)envelope_last(c), from = envelope_below(c, 0.05 * now), to = envelope_above(c, 0.95 * now);
+	double now = (double)envelope_last(c), from = envelope_below(c, 0.05 * now),
+	       to = envelope_above(c, 0.95 * now);
 	double run = c->end - c->start, few = 3.01 * (c->p[0].seconds - c->start);
 
 	if (to - from > (AT_ONCE * run > few ? AT_ONCE * run : few) || c->end - to < TOO_LATE * run)
@@ -119,13 +124,15 @@ static double largest_jump(const struct growth_envelope *c)
  */
 static bool may_be_chance(const struct growth_envelope *c, double added)
 {
-	size_t before = envelope_point(c, envelope_later(c, 2 * LAST_PART)), now = envelope_point(c, envelope_later(c, LAST_PART));
+	size_t before = envelope_point(c, envelope_later(c, 2 * LAST_PART)),
+	       now = envelope_point(c, envelope_later(c, LAST_PART));
 
 	if (!(c->chance > 0))
 		return false;
 	if (added < c->chance)
 		return true;
-	return largest_jump(c) > 0.5 * added && (double)(envelope_floor(c, now) - envelope_floor(c, before)) < 0.5 * added;
+	return largest_jump(c) > 0.5 * added &&
+	       (double)(envelope_floor(c, now) - envelope_floor(c, before)) < 0.5 * added;
 }
 
 /* Compared to the live bytes, to the ups and downs before, and to chance. */
@@ -304,8 +311,8 @@ static void judge_from_flush(const struct growth_envelope *c, size_t flush, stru
 		judge(&rest, out);
 }
 
-void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
-		  struct growth *out)
+void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
+		  uint64_t frees, struct growth *out)
 {
 	struct growth_envelope c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };
 	uint64_t kept = allocs > frees ? allocs - frees : 0;
@@ -315,7 +322,8 @@ void growth_judge(const struct growth_point *points, size_t n, double seconds, u
 	if (!n || !envelope_top(&c, c.end))
 		return;
 	if (kept)
-		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)envelope_last(&c) / (double)kept;
+		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)envelope_last(&c) /
+			   (double)kept;
 	flush = last_flush(&c);
 	if (seconds < MIN_SECONDS || n < MIN_POINTS)
 		judge_unknown(&c, out);

@@ -48,8 +48,8 @@ struct growth {
  * @points in order of time, the last one at the run's end (@seconds); before the first there was nothing.
  * @allocs, @frees: the calls of the stack.
  */
-void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs, uint64_t frees,
-		  struct growth *out);
+void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
+		  uint64_t frees, struct growth *out);
 
 /* It grows; growth_goes_on: or it is too early to say that it does not. */
 bool growth_rises(const struct growth *g);

@@ -96,7 +96,8 @@ static int join(struct refs_entry *e, const struct summary_refs *r)
 	return add_net(e, r);
 }
 
-static int take(const struct summary_refs *r, size_t order, struct addrmap *kin, struct refs_entry *all, size_t *n)
+static int take(const struct summary_refs *r, size_t order, struct addrmap *kin, struct refs_entry *all,
+		size_t *n)
 {
 	struct kin *k = addrmap_get(kin, r->signature);
 	bool apart = !r->signature || k->groups <= REFS_MERGE_FEW;

@@ -31,7 +31,8 @@ struct refs_entry {
  * The groups [first, first + n) of the sorted summary @s, which must outlive it, in the order of the table
  * (summary_refs_order). 0 or -ENOMEM; refs_merge_fini in any case.
  */
-must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout);
+must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out,
+			  size_t *nout);
 void refs_merge_fini(struct refs_entry *all, size_t n);
 
 #endif

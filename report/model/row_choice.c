@@ -63,11 +63,13 @@ static size_t smaller(size_t a, size_t b)
 static void choose(struct row_choice *r, size_t top)
 {
 	size_t most = top ? smaller(top, ROWS_MAX) : ROWS_MAX;
-	size_t kept = smaller(r->counts[ROWS_LIVE], most / SHARE), growing = smaller(r->counts[ROWS_GROWING], most / SHARE);
+	size_t kept = smaller(r->counts[ROWS_LIVE], most / SHARE),
+	       growing = smaller(r->counts[ROWS_GROWING], most / SHARE);
 
 	r->in_table[ROWS_LOST] = smaller(r->counts[ROWS_LOST], most - kept - growing);
 	r->in_table[ROWS_GROWING] = smaller(r->counts[ROWS_GROWING], most - kept - r->in_table[ROWS_LOST]);
-	r->in_table[ROWS_LIVE] = smaller(r->counts[ROWS_LIVE], most - r->in_table[ROWS_LOST] - r->in_table[ROWS_GROWING]);
+	r->in_table[ROWS_LIVE] =
+		smaller(r->counts[ROWS_LIVE], most - r->in_table[ROWS_LOST] - r->in_table[ROWS_GROWING]);
 	for (enum row_part part = 0; part < ROWS_PARTS; part++)
 		for (size_t i = 0; i < r->in_table[part]; i++, r->nshown++)
 			r->shown[row_choice_of(r, part)[i]] = true;

@@ -10,7 +10,8 @@ _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
 /* Their deviations are combined as the root of the sum of squares. */
 void sampled_add_estimate(struct estimate *to, const struct estimate *e)
 {
-	const double low = hypot(to->value - to->low, e->value - e->low), high = hypot(to->high - to->value, e->high - e->value);
+	const double low = hypot(to->value - to->low, e->value - e->low),
+		     high = hypot(to->high - to->value, e->high - e->value);
 
 	to->value += e->value;
 	to->low = fmax(to->value - low, 0);
@@ -29,8 +30,10 @@ static uint64_t hits_of(const struct fact_sample *its, uint64_t seen)
 static struct estimate rate_of(const struct fact_sample *its)
 {
 	const struct estimate_rounds rounds = {
-		.rounds = its->rounds, .full = its->full, .hits = its->site_hits, .exposed_us = its->exposed_us, .hits2 = its->hits2,
-		.hits_exposed = its->hits_exposed, .exposed2 = its->exposed2, .missed = its->missed, .stood_us = its->stood_us,
+		.rounds = its->rounds, .full = its->full, .hits = its->site_hits,
+		.exposed_us = its->exposed_us, .hits2 = its->hits2,
+		.hits_exposed = its->hits_exposed, .exposed2 = its->exposed2, .missed = its->missed,
+		.stood_us = its->stood_us,
 	};
 	struct estimate e;
 
@@ -52,19 +55,23 @@ static struct estimate late_rate_of(const struct fact_sample *its)
 
 static double late_expected(const struct fact_sample *its)
 {
-	return its->exposed_us ? (double)hits_of(its, its->seen) / (double)its->exposed_us * (double)its->late_exposed_us : 0;
+	return its->exposed_us ? (double)hits_of(its, its->seen) / (double)its->exposed_us *
+					 (double)its->late_exposed_us
+			       : 0;
 }
 
 void sampled_add(struct sampled *to, const struct fact_sample *its)
 {
 	struct sampled one = {
-		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1, .standing = its->standing,
+		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
+		.standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
 		.late_expected = late_expected(its),
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
-		one.steps[i] = (struct survival_step){ its->steps[i].at_risk, its->steps[i].gone, its->steps[i].unknown };
+		one.steps[i] = (struct survival_step){ its->steps[i].at_risk, its->steps[i].gone,
+						       its->steps[i].unknown };
 	sampled_merge(to, &one);
 }
 
@@ -126,7 +133,8 @@ static double sees_of(const struct sampled *s, double seconds)
 void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out)
 {
 	*out = (struct summary_sample){
-		.seen = s->seen, .late_seen = s->late_seen, .bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
+		.seen = s->seen, .late_seen = s->late_seen,
+		.bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
 		.sees = sees_of(s, seconds),
 	};

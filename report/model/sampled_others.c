@@ -58,7 +58,9 @@ static bool may_be_others(const struct sampled_place *its, const struct sampled_
 	if (v->kind != SURVIVAL_STAYS || v->share > MOST)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		const double left = &all[i] != its && are_alike(all[i].bytes, its->bytes) ? left_at(all[i].its, v->age_s) : 0;
+		const double left = &all[i] != its && are_alike(all[i].bytes, its->bytes)
+					    ? left_at(all[i].its, v->age_s)
+					    : 0;
 		const struct estimate e = keeps_unseen(all[i].its, left);
 
 		if (left >= MORE * v->share)

@@ -133,8 +133,8 @@ const char *scan_verdict_text(enum verdict v)
 const char *scan_place_name(enum scan_place place)
 {
 	static const char *const names[] = {
-		[SCAN_IN_BLOCK] = "block", [SCAN_IN_REGISTER] = "register", [SCAN_ON_STACK] = "stack", [SCAN_IN_DATA] = "data",
-		[SCAN_IN_TLS] = "tls", [SCAN_IN_ALLOCATOR] = "allocator",
+		[SCAN_IN_BLOCK] = "block", [SCAN_IN_REGISTER] = "register", [SCAN_ON_STACK] = "stack",
+		[SCAN_IN_DATA] = "data",   [SCAN_IN_TLS] = "tls",	    [SCAN_IN_ALLOCATOR] = "allocator",
 	};
 
 	return names[place];

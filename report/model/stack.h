@@ -23,12 +23,13 @@ struct summary_frame {
 };
 
 /* How a stack ends at its outer side; the names are those of the JSON report. */
-#define SUMMARY_STACK_ENDS(X)							\
-	X(WHOLE, whole, "")							\
-	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")	\
-	X(LOST, lost, "the stack goes on: the caller is not known")	\
-	X(DEEP, deep, "the stack goes on (--depth)")				\
-	X(ELSEWHERE, elsewhere, "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)")
+#define SUMMARY_STACK_ENDS(X)                                                                                \
+	X(WHOLE, whole, "")                                                                                  \
+	X(CUT, cut, "the stack goes on: more of it was not copied (--stack-bytes)")                          \
+	X(LOST, lost, "the stack goes on: the caller is not known")                                          \
+	X(DEEP, deep, "the stack goes on (--depth)")                                                         \
+	X(ELSEWHERE, elsewhere,                                                                              \
+	  "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)")
 
 enum summary_stack_end {
 #define X(upper, lower, text) STACK_##upper,

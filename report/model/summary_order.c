@@ -15,8 +15,8 @@
 int summary_rank(enum verdict v)
 {
 	static const int ranks[VERDICT_COUNT] = {
-		[VERDICT_DEFINITE] = 0, [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2, [VERDICT_REACHABLE] = 3,
-		[VERDICT_UNKNOWN] = 4,
+		[VERDICT_DEFINITE] = 0,	 [VERDICT_POSSIBLE] = 1, [VERDICT_INDIRECT] = 2,
+		[VERDICT_REACHABLE] = 3, [VERDICT_UNKNOWN] = 4,
 	};
 
 	return ranks[v];
@@ -38,7 +38,8 @@ enum summary_section summary_section(const struct summary *s, const struct summa
 
 	if (g->verdict == VERDICT_INDIRECT)
 		return g->held ? SUMMARY_HELD : SUMMARY_LOST;
-	if (g->verdict == VERDICT_DEFINITE || (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
+	if (g->verdict == VERDICT_DEFINITE ||
+	    (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
 		return SUMMARY_LOST;
 	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
 }
@@ -76,13 +77,15 @@ static int compare_estimates(double a, double b)
 static int compare_sampled(const struct summary_group *a, const struct summary_group *b)
 {
 	static const struct summary_sample none;
-	const struct summary_sample *of_a = a->sampled ? a->sampled : &none, *of_b = b->sampled ? b->sampled : &none;
+	const struct summary_sample *of_a = a->sampled ? a->sampled : &none,
+				    *of_b = b->sampled ? b->sampled : &none;
 	int order = sampled_rank(a) - sampled_rank(b);
 
 	if (!order)
 		order = compare_estimates(of_a->may_keep_bytes.value, of_b->may_keep_bytes.value);
 	if (!order)
-		order = compare_estimates(of_a->allocs.value * of_a->bytes_each, of_b->allocs.value * of_b->bytes_each);
+		order = compare_estimates(of_a->allocs.value * of_a->bytes_each,
+					  of_b->allocs.value * of_b->bytes_each);
 	return order ? order : summary_compare_numbers(of_a->seen, of_b->seen);
 }
 
@@ -120,7 +123,8 @@ static int compare_rates(const struct growth *a, const struct growth *b)
 	return (a->bytes_per_minute < b->bytes_per_minute) - (a->bytes_per_minute > b->bytes_per_minute);
 }
 
-static int compare_sections(const struct summary *s, const struct summary_group *a, const struct summary_group *b)
+static int compare_sections(const struct summary *s, const struct summary_group *a,
+			    const struct summary_group *b)
 {
 	enum summary_section of_a = summary_section(s, a), of_b = summary_section(s, b);
 

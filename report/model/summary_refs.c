@@ -34,7 +34,8 @@ static struct summary_object *copy_objects(struct summary *s, const struct summa
 
 	*n = own ? *n : 0;
 	for (size_t i = 0; i < *n; i++)
-		own[i].counts = summary_copy(s, r->all[i].counts, r->ntaken + r->ndropped, sizeof(*own[i].counts));
+		own[i].counts =
+			summary_copy(s, r->all[i].counts, r->ntaken + r->ndropped, sizeof(*own[i].counts));
 	return own;
 }
 
@@ -160,7 +161,8 @@ size_t summary_like_uses(const struct summary_use *uses, size_t n)
 
 		if (summary_use_follows(u) != summary_use_follows(uses))
 			break;
-		if (summary_use_module_share(u) * CLEARLY <= summary_use_module_share(uses) && summary_use_module_share(uses) > 0)
+		if (summary_use_module_share(u) * CLEARLY <= summary_use_module_share(uses) &&
+		    summary_use_module_share(uses) > 0)
 			break;
 	}
 	return like;

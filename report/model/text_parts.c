@@ -27,7 +27,8 @@ bool text_counts_blocks(const struct summary *s)
 static struct summary_family all_of(const struct summary *s)
 {
 	return (struct summary_family){
-		.noun = "block", .taken = s->totals.allocs, .dropped = s->totals.frees, .kept = s->totals.live_blocks,
+		.noun = "block", .taken = s->totals.allocs, .dropped = s->totals.frees,
+		.kept = s->totals.live_blocks,
 		.bytes = s->totals.live_bytes,
 	};
 }

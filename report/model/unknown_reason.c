@@ -50,6 +50,6 @@ enum unknown_reason unknown_reason(const struct summary_sample *its)
 
 bool unknown_for_want(enum unknown_reason reason)
 {
-	return reason == UNKNOWN_FEW || reason == UNKNOWN_YOUNG || reason == UNKNOWN_UNNOTICED || reason == UNKNOWN_NOTICED ||
-	       reason == UNKNOWN_FEW_LEFT || reason == UNKNOWN_NO_TABLE;
+	return reason == UNKNOWN_FEW || reason == UNKNOWN_YOUNG || reason == UNKNOWN_UNNOTICED ||
+	       reason == UNKNOWN_NOTICED || reason == UNKNOWN_FEW_LEFT || reason == UNKNOWN_NO_TABLE;
 }

@@ -24,9 +24,11 @@
 #include "report/model/summary.h"
 
 /* number, name in JSON */
-#define UNKNOWN_REASONS(X)										\
-	X(NONE, none) X(FEW, few) X(OTHERS, others) X(WRITTEN, written) X(YOUNG, young) X(UNNOTICED, unnoticed)		\
-	X(NOTICED, noticed) X(FEW_LEFT, few_left) X(HARDLY_ANY, hardly_any) X(NO_TABLE, no_table) X(SOME_LATE, some_late)
+#define UNKNOWN_REASONS(X)                                                                                   \
+	X(NONE, none)                                                                                        \
+	X(FEW, few) X(OTHERS, others) X(WRITTEN, written) X(YOUNG, young) X(UNNOTICED, unnoticed)            \
+		X(NOTICED, noticed) X(FEW_LEFT, few_left) X(HARDLY_ANY, hardly_any) X(NO_TABLE, no_table)    \
+			X(SOME_LATE, some_late)
 
 enum unknown_reason {
 #define X(upper, lower) UNKNOWN_##upper,

@@ -15,7 +15,8 @@ static bool same_text(const char *a, const char *b)
 static bool same_function(const struct summary_frame *a, const struct summary_frame *b)
 {
 	if (!a->function || !b->function)
-		return !a->function && !b->function && a->offset == b->offset && same_text(a->module, b->module);
+		return !a->function && !b->function && a->offset == b->offset &&
+		       same_text(a->module, b->module);
 	return !strcmp(a->function, b->function);
 }
 
@@ -60,7 +61,8 @@ static bool same_place(const struct summary_frame *a, const struct summary_frame
 static size_t first_other(const struct stack_view *a, const struct stack_view *b, same_frames *same)
 {
 	for (size_t i = 1; a->wrappers + i < a->depth; i++)
-		if (b->wrappers + i >= b->depth || !same(&a->frames[a->wrappers + i], &b->frames[b->wrappers + i]))
+		if (b->wrappers + i >= b->depth ||
+		    !same(&a->frames[a->wrappers + i], &b->frames[b->wrappers + i]))
 			return a->wrappers + i;
 	return 0;
 }
@@ -69,7 +71,8 @@ static size_t first_other(const struct stack_view *a, const struct stack_view *b
 static bool other_wrapper(const struct stack_view *a, const struct stack_view *b, size_t *frame)
 {
 	for (size_t i = 1; i <= a->wrappers; i++)
-		if (i > b->wrappers || !same_short_name(&a->frames[a->wrappers - i], &b->frames[b->wrappers - i])) {
+		if (i > b->wrappers ||
+		    !same_short_name(&a->frames[a->wrappers - i], &b->frames[b->wrappers - i])) {
 			*frame = a->wrappers - i;
 			return true;
 		}

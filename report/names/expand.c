@@ -38,7 +38,8 @@ static size_t expand_frame(const struct defs *d, const struct defs_frame *f, str
 	return count_of(f);
 }
 
-int expand_path(const struct defs *d, const uint32_t *path, uint32_t n, struct summary_frame **out, size_t *count)
+int expand_path(const struct defs *d, const uint32_t *path, uint32_t n, struct summary_frame **out,
+		size_t *count)
 {
 	struct summary_frame *frames;
 	size_t total = 0;

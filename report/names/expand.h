@@ -16,7 +16,8 @@
  * Frames @path[0..n) (indices, leaf first): an inlined function comes before the function that contains it.
  * If there are more than EXPAND_MAX, the outer ones are left out. Free @out. 0 or -ENOMEM.
  */
-must_check int expand_path(const struct defs *d, const uint32_t *path, uint32_t n, struct summary_frame **out, size_t *count);
+must_check int expand_path(const struct defs *d, const uint32_t *path, uint32_t n, struct summary_frame **out,
+			   size_t *count);
 
 /* How many frames of @path lie wholly within the first @shown frames of what expand_path returns. */
 uint32_t expand_frames_within(const struct defs *d, const uint32_t *path, uint32_t n, size_t shown);

@@ -51,7 +51,8 @@ bool madecode_same(const char *a, const char *b)
 {
 	struct parts pa = split(a), pb = split(b);
 
-	return pa.a_len == pb.a_len && pa.b_len == pb.b_len && !memcmp(pa.a, pb.a, pa.a_len) && !memcmp(pa.b, pb.b, pa.b_len);
+	return pa.a_len == pb.a_len && pa.b_len == pb.b_len && !memcmp(pa.a, pb.a, pa.a_len) &&
+	       !memcmp(pa.b, pb.b, pa.b_len);
 }
 
 void madecode_put(struct strbuf *sb, const char *name)

@@ -143,7 +143,8 @@ static int find_frames(struct naming *n, const bool *wanted)
 
 		if (d->frames[i].nnames || (wanted && !wanted[i]))
 			continue;
-		n->v[n->n++] = (struct wanting){ module == DEFS_NONE ? DEFS_NONE : n->file[module], (uint32_t)i };
+		n->v[n->n++] =
+			(struct wanting){ module == DEFS_NONE ? DEFS_NONE : n->file[module], (uint32_t)i };
 	}
 	qsort(n->v, n->n, sizeof(*n->v), compare_wanting);
 	return 0;
@@ -197,7 +198,8 @@ static int say(struct naming *n, const struct defs_module *m, int r, const char 
 	}
 	if (path[0] == '[' || (r == 0 && !why[0]))
 		return 0;
-	return naming_notes_add(&n->notes, r < 0 ? NAMING_NONE : NAMING_PARTLY, path, why[0] ? why : strerror(-r));
+	return naming_notes_add(&n->notes, r < 0 ? NAMING_NONE : NAMING_PARTLY, path,
+				why[0] ? why : strerror(-r));
 }
 
 /* The frames for which the lookup gave no answer. */
@@ -257,7 +259,8 @@ static int name_made_code(struct naming *n, const struct wanting *v, size_t coun
 		struct names_frame frame = { 0 };
 
 		if (n->files->made_code)
-			frame.function = n->files->made_code(n->files->ctx, place(&n->defs->frames[v[i].frame]));
+			frame.function =
+				n->files->made_code(n->files->ctx, place(&n->defs->frames[v[i].frame]));
 		r = name(n, v[i].frame, &frame, 1);
 	}
 	return r;

@@ -21,10 +21,12 @@ struct naming_notes {
 #define NAMING_NOTES_INIT { NULL, 0 }
 
 /* The names of the file @path are incomplete or doubtful, because of @why. 0 or -ENOMEM. */
-must_check int naming_notes_add(struct naming_notes *n, enum naming_lack lack, const char *path, const char *why);
+must_check int naming_notes_add(struct naming_notes *n, enum naming_lack lack, const char *path,
+				const char *why);
 
 /* All notes as facts for @put. 0, -ENOMEM, or what @put returned. */
-must_check int naming_notes_put(const struct naming_notes *n, int (*put)(void *ctx, const struct fact *f), void *ctx);
+must_check int naming_notes_put(const struct naming_notes *n, int (*put)(void *ctx, const struct fact *f),
+				void *ctx);
 
 void naming_notes_fini(struct naming_notes *n);
 

@@ -38,8 +38,8 @@ static bool is_word(char c)
 static const char *behind_symbol(const char *p)
 {
 	static const char *const symbols[] = {
-		"()", "[]", "->*", "->", "<=>", "<<=", ">>=", "<<", ">>", "<=", ">=", "<", ">", " new[]", " new", " delete[]", " delete",
-		"\"\" ", "\"\"",
+		"()", "[]", "->*", "->",     "<=>",  "<<=",	  ">>=",     "<<",    ">>",   "<=",
+		">=", "<",  ">",   " new[]", " new", " delete[]", " delete", "\"\" ", "\"\"",
 	};
 
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++)
@@ -302,8 +302,8 @@ static void put_short(struct strbuf *sb, struct parts *parts, bool arguments, si
 {
 	size_t from = 0, least;
 
-	if (parts->n > 2 && begins(parts->list[parts->n - 1].text, "operator()") && is_unnamed(&parts->list[parts->n - 2]) &&
-	    !fits(parts, 0, arguments, width))
+	if (parts->n > 2 && begins(parts->list[parts->n - 1].text, "operator()") &&
+	    is_unnamed(&parts->list[parts->n - 2]) && !fits(parts, 0, arguments, width))
 		parts->n--;
 	least = parts->n > 1 && is_unnamed(&parts->list[parts->n - 1]) && width ? 2 : 1;
 	while (from + least < parts->n && !fits(parts, from, arguments, width))

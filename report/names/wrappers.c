@@ -15,36 +15,139 @@
 
 /* Allocators proper, for the case that one is built on another, or maps memory from the kernel. */
 static const char *const allocators[] = {
-	"malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "pvalloc",
-	"je_malloc", "je_calloc", "je_realloc", "tc_malloc", "tc_calloc", "tc_realloc", "mi_malloc", "mi_calloc", "mi_realloc",
-	"mallocx", "rallocx",
+	"malloc",	 "calloc",	   "realloc",	 "reallocarray", "memalign",
+	"aligned_alloc", "posix_memalign", "valloc",	 "pvalloc",	 "je_malloc",
+	"je_calloc",	 "je_realloc",	   "tc_malloc",	 "tc_calloc",	 "tc_realloc",
+	"mi_malloc",	 "mi_calloc",	   "mi_realloc", "mallocx",	 "rallocx",
 };
 
 static const char *const c_functions[] = {
 	/* the C library */
-	"strdup", "strndup", "wcsdup", "asprintf", "vasprintf", "asprintf_chk", "vasprintf_chk", "vasprintf_internal",
-	"getline", "getdelim", "IO_getdelim",
+	"strdup",
+	"strndup",
+	"wcsdup",
+	"asprintf",
+	"vasprintf",
+	"asprintf_chk",
+	"vasprintf_chk",
+	"vasprintf_internal",
+	"getline",
+	"getdelim",
+	"IO_getdelim",
 	/* gnulib, busybox, Open vSwitch, git, ... */
-	"xmalloc", "xcalloc", "xzalloc", "xrealloc", "xreallocarray", "xnmalloc", "xnrealloc", "x2realloc", "x2nrealloc",
-	"xstrdup", "xstrndup", "xmemdup", "xmemdup0", "xmemdupz", "xasprintf", "xvasprintf", "xmallocz", "xmallocarray",
-	"xmalloc_cacheline", "xzalloc_cacheline", "xmalloc_pagealign", "xmalloc_size_align", "xvmalloc",
+	"xmalloc",
+	"xcalloc",
+	"xzalloc",
+	"xrealloc",
+	"xreallocarray",
+	"xnmalloc",
+	"xnrealloc",
+	"x2realloc",
+	"x2nrealloc",
+	"xstrdup",
+	"xstrndup",
+	"xmemdup",
+	"xmemdup0",
+	"xmemdupz",
+	"xasprintf",
+	"xvasprintf",
+	"xmallocz",
+	"xmallocarray",
+	"xmalloc_cacheline",
+	"xzalloc_cacheline",
+	"xmalloc_pagealign",
+	"xmalloc_size_align",
+	"xvmalloc",
 	/* glib */
-	"g_malloc", "g_malloc0", "g_realloc", "g_try_malloc", "g_try_malloc0", "g_try_realloc", "g_malloc_n", "g_malloc0_n",
-	"g_realloc_n", "g_try_malloc_n", "g_try_malloc0_n", "g_try_realloc_n", "g_strdup", "g_strndup", "g_strdup_printf",
-	"g_strdup_vprintf", "g_vasprintf", "g_strconcat", "g_memdup", "g_memdup2", "g_slice_alloc", "g_slice_alloc0",
-	"g_slice_copy", "g_aligned_alloc", "g_aligned_alloc0",
+	"g_malloc",
+	"g_malloc0",
+	"g_realloc",
+	"g_try_malloc",
+	"g_try_malloc0",
+	"g_try_realloc",
+	"g_malloc_n",
+	"g_malloc0_n",
+	"g_realloc_n",
+	"g_try_malloc_n",
+	"g_try_malloc0_n",
+	"g_try_realloc_n",
+	"g_strdup",
+	"g_strndup",
+	"g_strdup_printf",
+	"g_strdup_vprintf",
+	"g_vasprintf",
+	"g_strconcat",
+	"g_memdup",
+	"g_memdup2",
+	"g_slice_alloc",
+	"g_slice_alloc0",
+	"g_slice_copy",
+	"g_aligned_alloc",
+	"g_aligned_alloc0",
 	/* servers and libraries with functions of their own */
-	"gf_malloc", "gf_calloc", "gf_realloc", "gf_strdup", "gf_strndup", "gf_memdup", "gf_asprintf", "gf_vasprintf",
-	"gsh_malloc", "gsh_calloc", "gsh_realloc", "gsh_strdup", "gsh_strldup", "gsh_memdup", "gsh_malloc_aligned",
-	"rte_malloc", "rte_malloc_socket", "rte_zmalloc", "rte_zmalloc_socket", "rte_calloc", "rte_calloc_socket", "rte_realloc",
-	"zmalloc", "zcalloc", "zrealloc", "ztrymalloc", "ztrycalloc", "ztryrealloc", "zmalloc_usable", "zcalloc_num", "zstrdup",
-	"ngx_alloc", "ngx_calloc", "ngx_memalign", "ngx_palloc", "ngx_pcalloc", "apr_palloc", "apr_pcalloc",
-	"CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_realloc", "CRYPTO_strdup", "CRYPTO_strndup", "CRYPTO_memdup",
-	"PyMem_Malloc", "PyMem_Calloc", "PyMem_Realloc", "PyMem_RawMalloc", "PyMem_RawCalloc", "PyMem_RawRealloc",
-	"PyObject_Malloc", "PyObject_Calloc", "PyObject_Realloc",
+	"gf_malloc",
+	"gf_calloc",
+	"gf_realloc",
+	"gf_strdup",
+	"gf_strndup",
+	"gf_memdup",
+	"gf_asprintf",
+	"gf_vasprintf",
+	"gsh_malloc",
+	"gsh_calloc",
+	"gsh_realloc",
+	"gsh_strdup",
+	"gsh_strldup",
+	"gsh_memdup",
+	"gsh_malloc_aligned",
+	"rte_malloc",
+	"rte_malloc_socket",
+	"rte_zmalloc",
+	"rte_zmalloc_socket",
+	"rte_calloc",
+	"rte_calloc_socket",
+	"rte_realloc",
+	"zmalloc",
+	"zcalloc",
+	"zrealloc",
+	"ztrymalloc",
+	"ztrycalloc",
+	"ztryrealloc",
+	"zmalloc_usable",
+	"zcalloc_num",
+	"zstrdup",
+	"ngx_alloc",
+	"ngx_calloc",
+	"ngx_memalign",
+	"ngx_palloc",
+	"ngx_pcalloc",
+	"apr_palloc",
+	"apr_pcalloc",
+	"CRYPTO_malloc",
+	"CRYPTO_zalloc",
+	"CRYPTO_realloc",
+	"CRYPTO_strdup",
+	"CRYPTO_strndup",
+	"CRYPTO_memdup",
+	"PyMem_Malloc",
+	"PyMem_Calloc",
+	"PyMem_Realloc",
+	"PyMem_RawMalloc",
+	"PyMem_RawCalloc",
+	"PyMem_RawRealloc",
+	"PyObject_Malloc",
+	"PyObject_Calloc",
+	"PyObject_Realloc",
 	/* Rust's functions between the program and its allocator */
-	"rust_alloc", "rust_alloc_zeroed", "rust_realloc", "rdl_alloc", "rdl_alloc_zeroed", "rdl_realloc", "rg_alloc",
-	"rg_alloc_zeroed", "rg_realloc",
+	"rust_alloc",
+	"rust_alloc_zeroed",
+	"rust_realloc",
+	"rdl_alloc",
+	"rdl_alloc_zeroed",
+	"rdl_realloc",
+	"rg_alloc",
+	"rg_alloc_zeroed",
+	"rg_realloc",
 };
 
 /* Files that contain nothing but an allocator. */
@@ -56,15 +159,16 @@ static const char *const operator_new[] = { "_Znw", "_Zna" };
  * operator new; namespace std, also the abbreviations of std::allocator, std::string and streams; __gnu_cxx.
  */
 static const char *const cxx_linkage[] = {
-	"_Znw", "_Zna", "_ZNSt", "_ZNKSt", "_ZSt", "_ZNSa", "_ZNKSa", "_ZNSs", "_ZNKSs", "_ZNSb", "_ZNKSb", "_ZNSo", "_ZNSi",
-	"_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",
+	"_Znw",	  "_Zna",  "_ZNSt",  "_ZNKSt", "_ZSt",	"_ZNSa",	 "_ZNKSa",	   "_ZNSs",
+	"_ZNKSs", "_ZNSb", "_ZNKSb", "_ZNSo",  "_ZNSi", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",
 };
 
 static const char *const cxx_readable[] = { "operator new", "std::", "__gnu_cxx::" };
 
 /* A C++ program may well have a namespace "core" of its own, so these count only for Rust code. */
 static const char *const rust_readable[] = {
-	"alloc::", "core::", "hashbrown::", "__rustc::", "<alloc::", "<core::", "<std::", "<hashbrown::", "<T as alloc::",
+	"alloc::", "core::", "hashbrown::",  "__rustc::",     "<alloc::",
+	"<core::", "<std::", "<hashbrown::", "<T as alloc::",
 };
 
 static const char *const callbacks[] = { "_invoke", "_Invoke", "_M_run", "{lambda", "{closure", "UlvE" };
@@ -162,7 +266,8 @@ static bool is_rust(const struct summary_frame *f, const char *linkage)
 {
 	size_t n = strlen(linkage);
 
-	return !strncmp(linkage, "_R", 2) || (n > 20 && !strncmp(linkage + n - 20, "17h", 3)) || ends_with(f->file, ".rs");
+	return !strncmp(linkage, "_R", 2) || (n > 20 && !strncmp(linkage + n - 20, "17h", 3)) ||
+	       ends_with(f->file, ".rs");
 }
 
 static bool is_of_a_library(const struct summary_frame *f, const char *linkage)
@@ -230,7 +335,8 @@ size_t wrappers_allocator(const struct summary_frame *frames, size_t n)
 	for (size_t i = 0; i + 1 < n && i < ALLOCATOR_DEPTH && same_file(&frames[0], &frames[i]); i++) {
 		const char *name = frames[i].linkage ? frames[i].linkage : frames[i].function;
 
-		if (name && !frames[i].inlined && (is_allocator(name) || begins_with_any(name, operator_new, COUNT(operator_new))))
+		if (name && !frames[i].inlined &&
+		    (is_allocator(name) || begins_with_any(name, operator_new, COUNT(operator_new))))
 			return i + 1;
 		if (whole && !same_file(&frames[0], &frames[i + 1]))
 			return i + 1;

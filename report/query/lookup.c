@@ -125,11 +125,13 @@ static void fill_family(struct lookup_search *se, uint32_t family, struct lookup
 	out->noun = summary_string(se->summary, f->noun ? f->noun : f->refs ? "object" : "block");
 }
 
-static int fill_block(struct lookup_search *se, uint32_t family, const struct lookup_hit *h, struct lookup_found *out)
+static int fill_block(struct lookup_search *se, uint32_t family, const struct lookup_hit *h,
+		      struct lookup_found *out)
 {
 	size_t group = group_of(se, family, &h->block);
 
-	out->block = (struct lookup_block){ h->addr, h->block.size, 0, ledger_age_s(se->ledger, h->block.birth_us) };
+	out->block = (struct lookup_block){ h->addr, h->block.size, 0,
+					    ledger_age_s(se->ledger, h->block.birth_us) };
 	out->verdict = ledger_verdict(se->ledger, &h->block);
 	out->entry = group ? se->entries.of_group[group - 1] : 0;
 	out->group = group ? group - 1 : 0;
@@ -157,14 +159,16 @@ static void find_refs(const struct lookup_search *se, struct lookup_found *out)
 	for (size_t i = 0; i < s->nrefs && !out->entry; i++) {
 		const struct summary_refs *r = &s->refs[i];
 
-		if (!r->nall || strcmp(r->family, out->family) || !bsearch(&key, r->all, r->nall, sizeof(key), compare_objects))
+		if (!r->nall || strcmp(r->family, out->family) ||
+		    !bsearch(&key, r->all, r->nall, sizeof(key), compare_objects))
 			continue;
 		out->entry = se->entries.of_refs[i];
 		out->group = i;
 	}
 }
 
-static int fill_object(struct lookup_search *se, uint32_t family, taddr addr, const struct object *o, struct lookup_found *out)
+static int fill_object(struct lookup_search *se, uint32_t family, taddr addr, const struct object *o,
+		       struct lookup_found *out)
 {
 	int r = summary_error(se->summary);
 
@@ -272,10 +276,12 @@ static int search(struct lookup_search *se)
 	return r < 0 ? r : fill_at(se);
 }
 
-int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s)
+int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us,
+		  bool keep_wrappers, struct summary *s)
 {
 	struct lookup_search se = {
-		.lk = lk, .ledger = l, .groups = groups, .older_than_us = older_than_us, .keep_wrappers = keep_wrappers, .summary = s,
+		.lk = lk, .ledger = l, .groups = groups, .older_than_us = older_than_us,
+		.keep_wrappers = keep_wrappers, .summary = s,
 	};
 	int r = summary_error(s) ? summary_error(s) : search(&se);
 

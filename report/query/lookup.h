@@ -87,6 +87,7 @@ void lookup_fini(struct lookup *lk);
  * only if it is @older_than_us. Groups of objects list their own objects. 0, also if there is no such group:
  * then @why is not empty; -ENOMEM.
  */
-must_check int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups, uint64_t older_than_us, bool keep_wrappers, struct summary *s);
+must_check int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups,
+			     uint64_t older_than_us, bool keep_wrappers, struct summary *s);
 
 #endif

@@ -15,7 +15,8 @@
 
 static void refuse(struct lookup *lk, const struct strbuf *what)
 {
-	snprintf(lk->why, sizeof(lk->why), "%s", strbuf_error(what) ? "there is no such entry" : strbuf_str(what));
+	snprintf(lk->why, sizeof(lk->why), "%s",
+		 strbuf_error(what) ? "there is no such entry" : strbuf_str(what));
 }
 
 static void say_no_family(struct lookup_search *se)

@@ -70,7 +70,8 @@ static bool matches(const struct pattern *p, const char *text)
 static bool matches_any_frame(const struct pattern *p, const struct summary_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (matches(p, frames[i].function) || matches(p, frames[i].module) || matches(p, frames[i].file))
+		if (matches(p, frames[i].function) || matches(p, frames[i].module) ||
+		    matches(p, frames[i].file))
 			return true;
 	return false;
 }

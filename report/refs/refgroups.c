@@ -75,9 +75,11 @@ static int read_object(struct maker *mk, taddr addr, const struct object *o, str
 		mk->uses_size = o->nuses;
 	}
 	for (uint32_t i = 0; i < o->nuses; i++)
-		mk->uses[i] = (struct sig_use){ refplaces_of(&mk->places, o->uses[i].stack), o->uses[i].taken, o->uses[i].dropped };
+		mk->uses[i] = (struct sig_use){ refplaces_of(&mk->places, o->uses[i].stack), o->uses[i].taken,
+						o->uses[i].dropped };
 	*out = (struct sig_object){
-		.addr = addr, .birth_us = o->birth_us, .net = o->net, .older = o->older, .counted = o->counted,
+		.addr = addr, .birth_us = o->birth_us, .net = o->net, .older = o->older,
+		.counted = o->counted,
 		.uses = mk->uses, .nuses = join_places(mk->uses, o->nuses),
 	};
 	return 0;
@@ -155,8 +157,9 @@ static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		if (g->uses[i].taken && suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN, place->stack.frames,
-							   place->stack.depth, g->objects, 0))
+		if (g->uses[i].taken &&
+		    suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN,
+				       place->stack.frames, place->stack.depth, g->objects, 0))
 			return true;
 	}
 	return false;
@@ -199,9 +202,11 @@ static int fill_uses(const struct maker *mk, const struct sig_group *g, struct s
 		const struct sig_use *u = &g->uses[i];
 
 		if (u->taken)
-			out->taken[out->ntaken++] = refplaces_taken(&mk->places, u->place, u->taken, g->objects);
+			out->taken[out->ntaken++] =
+				refplaces_taken(&mk->places, u->place, u->taken, g->objects);
 		if (u->dropped)
-			out->dropped[out->ndropped++] = refplaces_dropped(&mk->places, u->place, u->dropped, g->objects);
+			out->dropped[out->ndropped++] =
+				refplaces_dropped(&mk->places, u->place, u->dropped, g->objects);
 	}
 	if (fill_modules(mk, g, out) < 0)
 		return -ENOMEM;
@@ -286,7 +291,8 @@ static int add_group(struct maker *mk, uint32_t index)
 		.family = ledger_family_name(mk->ledger, mk->family), .noun = f->noun, .objects = g->objects,
 		.net = g->net, .older = g->older, .counted = g->counted, .signature = g->kin,
 		.oldest_s = ledger_age_s(mk->ledger, g->oldest_us),
-		.youngest_s = ledger_age_s(mk->ledger, g->youngest_us), .samples = samples, .nsamples = g->nsamples,
+		.youngest_s = ledger_age_s(mk->ledger, g->youngest_us), .samples = samples,
+		.nsamples = g->nsamples,
 	};
 	int r = fill_uses(mk, g, &out);
 
@@ -329,8 +335,8 @@ static void fini(struct maker *mk)
 	refplaces_fini(&mk->places);
 }
 
-int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-		  struct summary *s)
+int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family,
+		  const uint32_t *same_as, struct summary *s)
 {
 	struct maker mk = {
 		.ledger = l, .opt = opt, .summary = s, .family = family, .objects = l->books[family].objects,

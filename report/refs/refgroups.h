@@ -25,8 +25,8 @@
  * report/groups/paths.h. A group is shown (--focus) if any of its stacks matches; it is left out (--ignore,
  * suppressions) if a place that acquired matches. 0 or -ENOMEM.
  */
-must_check int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-			     struct summary *s);
+must_check int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family,
+			     const uint32_t *same_as, struct summary *s);
 
 /* Sum up the family's objects: fill in kept, older and net of @f. */
 void refgroups_count(const struct ledger *l, uint32_t family, struct summary_family *f);

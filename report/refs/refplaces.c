@@ -9,8 +9,8 @@
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 
-static int name(struct refplaces *p, const struct groups_options *opt, struct stack_group *d, struct refplace *place,
-		struct summary *s)
+static int name(struct refplaces *p, const struct groups_options *opt, struct stack_group *d,
+		struct refplace *place, struct summary *s)
 {
 	const struct ledger *l = p->drafts.ledger;
 	struct stack_view stack = { .end = expand_path_end(&l->defs, d->path.frames, d->path.depth, d->path.end) };
@@ -27,8 +27,8 @@ static int name(struct refplaces *p, const struct groups_options *opt, struct st
 	return refowners_find(&p->owners, &place->stack, &place->owner);
 }
 
-int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family, const uint32_t *same_as,
-		   struct summary *s, struct refplaces *out)
+int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family,
+		   const uint32_t *same_as, struct summary *s, struct refplaces *out)
 {
 	int r;
 
@@ -89,7 +89,8 @@ struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, ui
 	return use;
 }
 
-size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out)
+size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series,
+			struct growth *out)
 {
 	const struct stack_group *d = &p->drafts.all[place];
 	size_t n = stack_groups_series(&p->drafts, d, series);

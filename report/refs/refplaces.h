@@ -46,12 +46,14 @@ void refplaces_look(struct refplaces *p, const struct sig_object *o);
  * of all objects mean nothing.
  */
 struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
-struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
+struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count,
+				     uint64_t objects);
 
 /*
  * Growth of the references that were acquired here and not released. @series has room for MMT_SERIES_POINTS +
  * 1. Returns the number of points.
  */
-size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series, struct growth *out);
+size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series,
+			struct growth *out);
 
 #endif

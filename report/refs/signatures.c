@@ -51,7 +51,8 @@ static uint64_t hash_of_kin(const struct sig_object *o)
 
 static bool is_kin(const struct sig_group *g, const struct sig_object *o)
 {
-	if (g->older != o->older || g->counted != o->counted || (g->net > 0) != (o->net > 0) || g->nuses != o->nuses)
+	if (g->older != o->older || g->counted != o->counted || (g->net > 0) != (o->net > 0) ||
+	    g->nuses != o->nuses)
 		return false;
 	for (uint32_t i = 0; i < o->nuses; i++)
 		if (what_it_did(&g->uses[i]) != what_it_did(&o->uses[i]))

@@ -29,7 +29,8 @@ static double square(double x)
 static double dispersion(const struct estimate_rounds *r)
 {
 	const double rate = (double)r->hits / (double)r->exposed_us;
-	const double squares = (double)r->hits2 - 2 * rate * (double)r->hits_exposed + rate * rate * (double)r->exposed2;
+	const double squares =
+		(double)r->hits2 - 2 * rate * (double)r->hits_exposed + rate * rate * (double)r->exposed2;
 
 	if (r->rounds < 2 || !r->hits)
 		return 1;
@@ -81,12 +82,14 @@ static bool in_lockstep(const struct estimate_rounds *r)
  */
 static double part_that_counts(const struct estimate_rounds *r, double phi)
 {
-	const double quota = (double)r->hits / (double)r->rounds, begins = square(quota / (quota - 0.5)) / (12 * quota);
+	const double quota = (double)r->hits / (double)r->rounds,
+		     begins = square(quota / (quota - 0.5)) / (12 * quota);
 
 	if (phi >= 1 - 2 * chance(r) || quota < 1)
 		return 1;
 	/* no round is full without a hit */
-	return max(1 - (double)r->full * (1 - max((phi - begins) / (1 - begins), 0)) / 2 / (double)r->hits, 0.5);
+	return max(1 - (double)r->full * (1 - max((phi - begins) / (1 - begins), 0)) / 2 / (double)r->hits,
+		   0.5);
 }
 
 /*
@@ -122,7 +125,8 @@ void estimate_rate(const struct estimate_rounds *r, uint64_t seen, struct estima
 	out->at_least = seen && (estimate_cuts_bunches(r) || in_lockstep(r));
 }
 
-void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out)
+void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high,
+		   struct estimate *out)
 {
 	const double value = rate->value * share;
 
@@ -134,7 +138,8 @@ void estimate_kept(const struct estimate *rate, double share, double share_low, 
 	else if (value > 0)
 		out->high = value * exp(hypot(log(rate->high / rate->value), log(share_high / share)));
 	else
-		out->high = value + sqrt(square(share * (rate->high - rate->value)) + square(rate->value * (share_high - share)) +
+		out->high = value + sqrt(square(share * (rate->high - rate->value)) +
+					 square(rate->value * (share_high - share)) +
 					 square((rate->high - rate->value) * (share_high - share)));
 }
 

@@ -49,7 +49,8 @@ bool estimate_in_bunches(const struct estimate_rounds *r);
 bool estimate_cuts_bunches(const struct estimate_rounds *r);
 
 /* @rate (a second, a minute, of blocks, of bytes) times a share with its interval. */
-void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high, struct estimate *out);
+void estimate_kept(const struct estimate *rate, double share, double share_low, double share_high,
+		   struct estimate *out);
 
 /* @e in other units: a minute instead of a second, bytes instead of blocks. */
 void estimate_scale(struct estimate *e, double by);

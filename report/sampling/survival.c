@@ -127,7 +127,8 @@ static double half_life(const struct course *c)
 		if (c->left[i + 1] > 0.5)
 			continue;
 		/* where the line between the ends of the step, on a log scale of age, crosses a half */
-		const double lo = ages[i] > 0 ? ages[i] : ages[1] / 10, hi = i + 1 < SURVIVAL_STEPS ? ages[i + 1] : ages[i] * 3;
+		const double lo = ages[i] > 0 ? ages[i] : ages[1] / 10,
+			     hi = i + 1 < SURVIVAL_STEPS ? ages[i + 1] : ages[i] * 3;
 
 		return lo * pow(hi / lo, (c->left[i] - 0.5) / (c->left[i] - c->left[i + 1]));
 	}
@@ -136,7 +137,8 @@ static double half_life(const struct course *c)
 
 bool survival_is_still(const struct survival *s)
 {
-	return s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW && s->lost <= LATE_LOST;
+	return s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW &&
+	       s->lost <= LATE_LOST;
 }
 
 static enum survival_kind kind_of(const struct survival *s)
@@ -150,7 +152,8 @@ static enum survival_kind kind_of(const struct survival *s)
 	return SURVIVAL_UNKNOWN;
 }
 
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen, double late_expected, struct survival *out)
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
+		    double late_expected, struct survival *out)
 {
 	struct course known, least;
 	unsigned from;
@@ -166,7 +169,8 @@ void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t l
 	out->share = known.left[known.known];
 	out->half_s = half_life(&known);
 	quantile_share(out->share * known.n[known.known], known.n[known.known], &unused, &out->high);
-	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low, &unused);
+	quantile_share(least.left[known.known] * known.n[known.known], known.n[known.known], &out->low,
+		       &unused);
 	from = known.known >= LATE_STEPS ? known.known - (LATE_STEPS - 1) : 0;
 	out->late = goes_from(steps, from, false);
 	out->late_from_s = ages[from];
@@ -194,7 +198,9 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 enum survival_doubt survival_doubt(struct survival *s, double sees)
 {
 	const double noticed = s->age_s > 0 ? sees * s->followed_s / (s->age_s / 3) : 0;
-	const enum survival_doubt doubt = noticed < NOTICED ? SURVIVAL_UNNOTICED : s->late > LATE_FEW * sees ? SURVIVAL_NOTICED : SURVIVAL_SURE;
+	const enum survival_doubt doubt = noticed < NOTICED	      ? SURVIVAL_UNNOTICED
+					  : s->late > LATE_FEW * sees ? SURVIVAL_NOTICED
+								      : SURVIVAL_SURE;
 
 	if (s->kind != SURVIVAL_STAYS || doubt == SURVIVAL_SURE)
 		return SURVIVAL_SURE;

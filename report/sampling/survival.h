@@ -75,7 +75,8 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
  * @late_seen: allocations seen in the last fifth of the run; @late_expected: how many would have been seen at
  * the rate of before.
  */
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen, double late_expected, struct survival *out);
+void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
+		    double late_expected, struct survival *out);
 
 /* Enough blocks have become old, and of these hardly any goes or becomes unknown. */
 bool survival_is_still(const struct survival *s);

@@ -53,7 +53,8 @@ static int take(void *ctx, struct suppress_entry *e)
 	return 0;
 }
 
-int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n, char *why, size_t why_size)
+int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n, char *why,
+		       size_t why_size)
 {
 	return suppress_parse(name, text, n, why, why_size, take, s);
 }

@@ -46,8 +46,8 @@ void suppressions_free(struct suppressions *s);			/* @s may be NULL */
  */
 must_check int suppressions_read(struct suppressions *s, const char *path, char *why, size_t why_size);
 /* The same from memory; @name is for messages. */
-must_check int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n, char *why,
-				  size_t why_size);
+must_check int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n,
+				  char *why, size_t why_size);
 
 /*
  * Is a group with the whole stack @frames[0..n), including wrappers, to be left out? Counts the use of the
@@ -63,7 +63,7 @@ void suppressions_report(const struct suppressions *s, struct summary *to);
  * An entry that would suppress a group with this stack and verdict, here and in valgrind: for
  * --gen-suppressions. Without a verdict it matches any.
  */
-void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, enum verdict verdict,
-			   size_t number, struct strbuf *sb);
+void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind,
+			   enum verdict verdict, size_t number, struct strbuf *sb);
 
 #endif

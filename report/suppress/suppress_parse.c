@@ -83,7 +83,8 @@ static int line_within(struct parser *p)
 	int r = next_line(p);
 
 	if (r == 0)
-		return refuse(p, "the entry that begins in line %zu has no end (a line with } alone)", p->began);
+		return refuse(p, "the entry that begins in line %zu has no end (a line with } alone)",
+			      p->began);
 	return r < 0 ? r : 0;
 }
 
@@ -164,8 +165,9 @@ static int parse_verdicts(struct parser *p, const char *list, struct suppress_en
 			known = e->verdicts[v] = e->verdicts[VERDICT_UNKNOWN] = true;
 		}
 		if (!known)
-			return refuse(p, "%.*s is no kind of leak (definite, indirect, possible, reachable, all, none)",
-				      (int)n, item);
+			return refuse(
+				p, "%.*s is no kind of leak (definite, indirect, possible, reachable, all, none)",
+				(int)n, item);
 	}
 	return 0;
 }
@@ -183,7 +185,9 @@ static void split_source(struct suppress_line *line)
 
 static int parse_frame(struct parser *p, struct suppress_entry *e)
 {
-	static const char *const prefixes[] = { [SUPPRESS_FUN] = "fun:", [SUPPRESS_OBJ] = "obj:", [SUPPRESS_SRC] = "src:" };
+	static const char *const prefixes[] = {
+		[SUPPRESS_FUN] = "fun:", [SUPPRESS_OBJ] = "obj:", [SUPPRESS_SRC] = "src:"
+	};
 	struct suppress_line *line = &e->lines[e->nlines];
 
 	if (e->nlines == SUPPRESS_LINES_MAX)
@@ -214,7 +218,8 @@ static int check_frames(struct parser *p, const struct suppress_entry *e)
 	for (size_t i = 0; i < e->nlines; i++)
 		if (e->lines[i].kind != SUPPRESS_ANY)
 			return 0;
-	return refuse(p, "the entry that begins in line %zu names no frame: it would hide everything", p->began);
+	return refuse(p, "the entry that begins in line %zu names no frame: it would hide everything",
+		      p->began);
 }
 
 /* Up to the closing brace. */

@@ -23,8 +23,15 @@
 /* Where a thread begins: the two tools do not show the same frames there. */
 static bool is_below_the_program(const struct summary_frame *f)
 {
-	static const char *const names[] = { "_start", "start_thread", "__libc_start_main", "__libc_start_call_main",
-					     "__libc_start_main_impl", "__clone3", "__clone", "clone", "clone3" };
+	static const char *const names[] = { "_start",
+					     "start_thread",
+					     "__libc_start_main",
+					     "__libc_start_call_main",
+					     "__libc_start_main_impl",
+					     "__clone3",
+					     "__clone",
+					     "clone",
+					     "clone3" };
 
 	for (size_t i = 0; f->function && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(f->function, names[i]))
@@ -88,8 +95,8 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 		put_glob(sb, "obj", f->module && *f->module ? f->module : "*");
 }
 
-void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind, enum verdict verdict,
-			   size_t number, struct strbuf *sb)
+void suppressions_generate(const struct summary_frame *frames, size_t n, enum suppress_kind kind,
+			   enum verdict verdict, size_t number, struct strbuf *sb)
 {
 	size_t from = wrappers_count(frames, n), to = from;
 	const char *what = kind == SUPPRESS_FREE ? "double free" : "leak";
@@ -103,12 +110,15 @@ void suppressions_generate(const struct summary_frame *frames, size_t n, enum su
 		}
 	}
 	if (!says) {
-		strbuf_printf(sb, "# %s %zu cannot be suppressed: nothing is known of its stack\n", what, number);
+		strbuf_printf(sb, "# %s %zu cannot be suppressed: nothing is known of its stack\n", what,
+			      number);
 		return;
 	}
-	strbuf_printf(sb, "{\n   %s %zu\n   Memcheck,mmattach:%s\n", what, number, kind == SUPPRESS_FREE ? "Free" : "Leak");
+	strbuf_printf(sb, "{\n   %s %zu\n   Memcheck,mmattach:%s\n", what, number,
+		      kind == SUPPRESS_FREE ? "Free" : "Leak");
 	if (kind == SUPPRESS_LEAK)
-		strbuf_printf(sb, "   match-leak-kinds: %s\n", verdict == VERDICT_UNKNOWN ? "all" : verdict_name(verdict));
+		strbuf_printf(sb, "   match-leak-kinds: %s\n",
+			      verdict == VERDICT_UNKNOWN ? "all" : verdict_name(verdict));
 	strbuf_puts(sb, "   ...\n");
 	for (size_t i = from; i < to; i++)
 		put_frame(sb, &frames[i]);

@@ -24,8 +24,8 @@ struct sums {
 
 static struct sums add_up(const struct summary *s)
 {
-	struct sums sums = { !s->nfamilies, false, s->totals.allocs, s->totals.frees + s->totals.unmatched_frees,
-			     s->totals.live_blocks };
+	struct sums sums = { !s->nfamilies, false, s->totals.allocs,
+			     s->totals.frees + s->totals.unmatched_frees, s->totals.live_blocks };
 
 	for (size_t i = 0; i < s->nfamilies; i++) {
 		const struct summary_family *f = &s->families[i];
@@ -67,8 +67,10 @@ static void put_not_grown(struct strbuf *sb, const struct summary *s, const stru
 static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (!any_watched(&s->run))
-		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the process has another allocator,\n"
-			    "name its functions with --probe; `mmattach probes -p PID` shows what is found in a process.\n");
+		strbuf_puts(sb, "None of the functions below could be watched, so nothing was seen. If the "
+				"process has another allocator,\n"
+				"name its functions with --probe; `mmattach probes -p PID` shows what is "
+				"found in a process.\n");
 	else if (sums->dropped && sums->blocks)
 		strbuf_puts(sb, "Blocks were freed, but none was allocated in the watch: "
 				"watch for longer (-d).\n");
@@ -76,12 +78,15 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 		strbuf_puts(sb, "References were released, but none was acquired in the watch: "
 				"watch for longer (-d).\n");
 	else if (sums->blocks)
-		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, or it allocates in another\n"
-			    "way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, "
+				"or it allocates in another\n"
+				"way: `mmattach probes -p PID` shows what is found in it, and --probe names "
+				"other functions.\n");
 	else
 		strbuf_puts(sb, "None of the watched functions was called. "
-			    "Either the process did nothing, or it acquires references in\n"
-			    "another way: `mmattach probes -p PID` shows what is found in it, and --probe names other functions.\n");
+				"Either the process did nothing, or it acquires references in\n"
+				"another way: `mmattach probes -p PID` shows what is found in it, and "
+				"--probe names other functions.\n");
 }
 
 static void put_clean(struct strbuf *sb, const struct summary *s, const struct sums *sums)

@@ -90,7 +90,8 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 	strbuf_putc(sb, ')');
 }
 
-static void put_refs_family(struct strbuf *sb, const struct summary_family *old, const struct summary_family *new)
+static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
+			    const struct summary_family *new)
 {
 	const struct text_part part = { .family = *new };
 
@@ -98,7 +99,8 @@ static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
 	if (new->kept == old->kept)
 		strbuf_puts(sb, ", as many as before");
 	else if (new->kept > old->kept)
-		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept, old->kept);
+		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept,
+			      old->kept);
 	else
 		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->kept - new->kept,
 			      old->kept);
@@ -133,7 +135,9 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 static void put_times(struct strbuf *sb, const struct diff *d)
 {
 	if (d->by_rate)
-		strbuf_puts(sb, "the watches were not equally long, so what grows is compared by bytes a minute\n");
+		strbuf_puts(
+			sb,
+			"the watches were not equally long, so what grows is compared by bytes a minute\n");
 }
 
 static void put_rate_change(struct strbuf *sb, double change)
@@ -188,7 +192,8 @@ static void put_number(struct strbuf *sb, struct strbuf *cell)
 }
 
 /* Only what has its stack below has a number. */
-static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g, const struct apart *apart)
+static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g,
+		    const struct apart *apart)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -276,7 +281,8 @@ static size_t rows_shown(const struct diff *d, const struct rows *rows, const st
 	for (size_t i = 0; i < d->ngroups; i++) {
 		const struct diff_group *g = &d->groups[i];
 
-		if ((more(g) && grown++ < rows->grown_shown) || (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown))
+		if ((more(g) && grown++ < rows->grown_shown) ||
+		    (less(g) && shrunk++ >= rows->shrunk - rows->shrunk_shown))
 			out[n++] = g;
 	}
 	return n;
@@ -304,12 +310,14 @@ static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows 
 
 static void put_table(struct strbuf *sb, const struct diff *d, const struct rows *rows)
 {
-	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)), "change",
-		      (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
+	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)),
+		      "change", (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
 	put_rows(sb, d, rows);
 	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
-		strbuf_printf(sb, "  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",
-			      rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);
+		strbuf_printf(
+			sb,
+			"  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",
+			rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);
 }
 
 /* --- objects with references --- */
@@ -356,7 +364,8 @@ static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_ref
 	put_number(sb, &cell);
 	put_refs_delta(&cell, r);
 	format_right(sb, &cell, COLUMN_DELTA);
-	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE, r->new_objects);
+	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE,
+		      r->new_objects);
 	strbuf_puts(&cell, diff_change_name(r->change));
 	format_left(sb, &cell, COLUMN_CHANGE);
 	put_refs_where(sb, r->refs);

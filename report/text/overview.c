@@ -32,7 +32,8 @@ static struct row_item sampled_item(const struct summary_group *g)
 	const enum survival_kind kind = g->sampled ? g->sampled->survival.kind : SURVIVAL_UNKNOWN;
 
 	return (struct row_item){
-		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_LIVE, .known = kind == SURVIVAL_STAYS,
+		.part = kind == SURVIVAL_STAYS || kind == SURVIVAL_UNKNOWN ? ROWS_GROWING : ROWS_LIVE,
+		.known = kind == SURVIVAL_STAYS,
 		.rate = g->sampled ? g->sampled->may_keep_bytes.value : 0,
 	};
 }
@@ -40,14 +41,18 @@ static struct row_item sampled_item(const struct summary_group *g)
 static struct row_item item(const struct overview *o, size_t index)
 {
 	static const enum row_part parts[] = {
-		[SUMMARY_LOST] = ROWS_LOST, [SUMMARY_GROWING] = ROWS_GROWING, [SUMMARY_KEPT] = ROWS_LIVE, [SUMMARY_HELD] = ROWS_NONE,
+		[SUMMARY_LOST] = ROWS_LOST,
+		[SUMMARY_GROWING] = ROWS_GROWING,
+		[SUMMARY_KEPT] = ROWS_LIVE,
+		[SUMMARY_HELD] = ROWS_NONE,
 	};
 	const struct growth *g = &group_at(o, index)->growth;
 
 	if (o->sampled)
 		return sampled_item(group_at(o, index));
 	return (struct row_item){
-		.part = parts[summary_section(o->summary, group_at(o, index))], .known = g->shape != GROWTH_UNKNOWN,
+		.part = parts[summary_section(o->summary, group_at(o, index))],
+		.known = g->shape != GROWTH_UNKNOWN,
 		.rate = g->bytes_per_minute,
 	};
 }

@@ -26,7 +26,8 @@ struct overview {
  * Show @top groups (0: all) of a part of the sorted summary @s, which must outlive @o. 0 or -ENOMEM;
  * overview_fini in any case.
  */
-must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o);
+must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top,
+			     struct overview *o);
 void overview_fini(struct overview *o);
 
 /* Append the table to @sb; nothing if there are no groups. */

@@ -12,5 +12,6 @@ static int watch(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_text = {
-	.name = "text", .watch = watch, .diff = out_diff_text, .scan = out_scan_text, .for_people = true, .has_singles = true,
+	.name = "text", .watch = watch, .diff = out_diff_text, .scan = out_scan_text, .for_people = true,
+	.has_singles = true,
 };

@@ -27,7 +27,8 @@ static void put_change(struct strbuf *sb, int64_t bytes)
 
 static int by_growth(const void *a, const void *b)
 {
-	const struct summary_memory *x = *(const struct summary_memory *const *)a, *y = *(const struct summary_memory *const *)b;
+	const struct summary_memory *x = *(const struct summary_memory *const *)a,
+				    *y = *(const struct summary_memory *const *)b;
 	const int64_t gx = summary_memory_growth(x), gy = summary_memory_growth(y);
 
 	if (gx != gy)
@@ -119,9 +120,11 @@ static void put_children(struct strbuf *sb, const struct summary *s, const struc
 	if (c->n == 1)
 		strbuf_puts(sb, "a child process, which was not watched");
 	else
-		strbuf_printf(sb, "%s%zu child processes, which were not watched", c->n < MEMORY_CHILDREN ? "" : "at least ", c->n);
+		strbuf_printf(sb, "%s%zu child processes, which were not watched",
+			      c->n < MEMORY_CHILDREN ? "" : "at least ", c->n);
 	put_ended(sb, c);
-	strbuf_printf(sb, ":\n\n%*s%*s%*s  process\n", COLUMN_PID, "pid", COLUMN_RSS, "RSS", COLUMN_GROWTH, "growth");
+	strbuf_printf(sb, ":\n\n%*s%*s%*s  process\n", COLUMN_PID, "pid", COLUMN_RSS, "RSS", COLUMN_GROWTH,
+		      "growth");
 	for (size_t i = 0; i < c->n && i < ROWS; i++)
 		put_child(sb, c->all[i]);
 	if (c->n > ROWS)
@@ -224,10 +227,14 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 static const struct advice {
 	const char *runtime, *text, *what_to_do;
 } advices[] = {
-	{ "CPython", "small objects are in arenas that Python maps, not in malloc's blocks", "PYTHONMALLOC=malloc at its start shows each; or tracemalloc" },
-	{ "JVM", "Java objects are in a heap that the JVM maps; what native code mallocs is watched", "jcmd %d GC.class_histogram counts them" },
-	{ "Go", "Go's objects are in a heap that its runtime maps; what cgo mallocs is watched", "net/http/pprof and go tool pprof show it" },
-	{ "V8", "JavaScript objects are in V8's heap, which it maps; what native code mallocs is watched", "a heap snapshot shows them (node --heapsnapshot-signal)" },
+	{ "CPython", "small objects are in arenas that Python maps, not in malloc's blocks",
+	  "PYTHONMALLOC=malloc at its start shows each; or tracemalloc" },
+	{ "JVM", "Java objects are in a heap that the JVM maps; what native code mallocs is watched",
+	  "jcmd %d GC.class_histogram counts them" },
+	{ "Go", "Go's objects are in a heap that its runtime maps; what cgo mallocs is watched",
+	  "net/http/pprof and go tool pprof show it" },
+	{ "V8", "JavaScript objects are in V8's heap, which it maps; what native code mallocs is watched",
+	  "a heap snapshot shows them (node --heapsnapshot-signal)" },
 };
 
 static void put_runtime(struct strbuf *sb, const struct summary *s)

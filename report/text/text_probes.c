@@ -9,7 +9,7 @@
 #include "report/model/format_text.h"
 #include "trace/probenote.h"
 
-#define MANY 1000	/* no run has as many, but a file may say so: these are not compared with each other */
+#define MANY 1000 /* no run has as many, but a file may say so: these are not compared with each other */
 #define INDENT 12	/* as the head's other lines */
 #define LINE 100
 #define NEVER "never called  "
@@ -146,7 +146,8 @@ static bool is_first_never_called(const struct summary_run *run, size_t index)
 	const struct summary_probe *p = &run->probes[index];
 
 	for (size_t i = 0; i < index; i++)
-		if (is_never_called(&run->probes[i]) && same_family(p, &run->probes[i]) && same_name(p, &run->probes[i]))
+		if (is_never_called(&run->probes[i]) && same_family(p, &run->probes[i]) &&
+		    same_name(p, &run->probes[i]))
 			return false;
 	return is_never_called(p);
 }
@@ -190,7 +191,8 @@ static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last
 	put_word(sb, &word, column);
 }
 
-static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of, size_t n)
+static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of,
+			     size_t n)
 {
 	cleanup_strbuf struct strbuf tail = STRBUF_INIT;
 	size_t column = INDENT + strlen(NEVER), at = 0;

@@ -61,7 +61,8 @@ static int note(struct replay *r, const char *fmt, ...)
 static int count_damage(struct replay *r)
 {
 	const struct fact f = {
-		.kind = MMT_INFO, .info = MMT_LOST, .time_us = r->ledger->now_us, .lost = { LEDGER_DAMAGED, 1 },
+		.kind = MMT_INFO, .info = MMT_LOST, .time_us = r->ledger->now_us,
+		.lost = { LEDGER_DAMAGED, 1 },
 	};
 
 	return ledger_take(r->ledger, &f);
@@ -78,10 +79,12 @@ static int note_damage(struct replay *r, const struct reader_damage *d)
 	if (!d->bytes)
 		return note(r, "%s is damaged at byte %" PRIu64 ": %s", name, d->at, d->why);
 	if (d->at_end)
-		return note(r, "%s is damaged at its end: the last %" PRIu64 " bytes, from %" PRIu64 " on, could not be read (%s)",
+		return note(r,
+			    "%s is damaged at its end: the last %" PRIu64 " bytes, from %" PRIu64
+			    " on, could not be read (%s)",
 			    name, d->bytes, d->at, d->why);
-	return note(r, "%s is damaged at byte %" PRIu64 ": %" PRIu64 " bytes could not be read (%s)", name, d->at,
-		    d->bytes, d->why);
+	return note(r, "%s is damaged at byte %" PRIu64 ": %" PRIu64 " bytes could not be read (%s)", name,
+		    d->at, d->bytes, d->why);
 }
 
 static void take_damage(void *ctx, const struct reader_damage *d)
@@ -114,14 +117,16 @@ static int tell_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t u
 	err = ledger_take(r->ledger, &f);
 	if (err < 0)
 		return err;
-	return note(r, "%s: blocks that were released meanwhile are still listed as held%s", why,
-		    ledger_is_sampled(r->ledger) ? "; what is estimated does not suffer, each piece has it for the whole run until then" : "");
+	return note(
+		r, "%s: blocks that were released meanwhile are still listed as held%s",
+		why, ledger_is_sampled(r->ledger) ? "; what is estimated does not suffer, each piece has it for the whole run until then" : "");
 }
 
 static int tell_disorder(struct replay *r)
 {
-	int err = note(r, "%s holds pieces of the run twice or out of order: the counts of this report are wrong",
-		       r->file->name);
+	int err =
+		note(r, "%s holds pieces of the run twice or out of order: the counts of this report are wrong",
+		     r->file->name);
 
 	return err < 0 ? err : count_damage(r);
 }
@@ -150,8 +155,9 @@ static int note_unknown(struct replay *r, const struct tracelist *t)
 {
 	if (t->n < 2 || r->file->known)
 		return 0;
-	return note(r, "%s has lost its beginning, which says which piece of the run it is: it was read as the last one",
-		    r->file->name);
+	return note(
+		r, "%s has lost its beginning, which says which piece of the run it is: it was read as the last one",
+		r->file->name);
 }
 
 /* --- one file --- */
@@ -221,10 +227,15 @@ static int read_file(struct replay *r)
 static int note_beginning(struct replay *r)
 {
 	if (ledger_is_sampled(r->ledger))
-		return note(r, "the trace begins with piece %u of its run: what is estimated, how old blocks become and the budget are those of the whole run until the "
-			    "trace's end; blocks that are listed, their ages, and how many were followed and went, are those followed since piece %u began",
+		return note(r,
+			    "the trace begins with piece %u of its run: what is estimated, how old blocks "
+			    "become and the budget are those of the whole run until the "
+			    "trace's end; blocks that are listed, their ages, and how many were followed and "
+			    "went, are those followed since piece %u began",
 			    r->ledger->run.piece, r->ledger->run.piece);
-	return note(r, "the trace begins with piece %u of its run: blocks of before count as older than the watch", r->ledger->run.piece);
+	return note(
+		r, "the trace begins with piece %u of its run: blocks of before count as older than the watch",
+		r->ledger->run.piece);
 }
 
 static int note_ends(struct replay *r)

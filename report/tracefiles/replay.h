@@ -22,6 +22,7 @@ struct replay_options {
  * Fill @l (initialised here; ledger_fini in any case) from @paths. 0; -ENOMEM; -EINVAL and other -errno:
  * logged (log_error), with the file and what to do. A file that is a trace but damaged is no error.
  */
-must_check int replay_files(const char *const *paths, size_t n, const struct replay_options *opt, struct ledger *l);
+must_check int replay_files(const char *const *paths, size_t n, const struct replay_options *opt,
+			    struct ledger *l);
 
 #endif

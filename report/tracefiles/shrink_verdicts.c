@@ -160,7 +160,8 @@ static void put_list(struct shrink *s, uint32_t family, enum verdict verdict, co
 	for (size_t i = 0; i < list->n && s->err == 0; i++) {
 		const struct verdict_block *b = with_of(with, family, list->addrs[i]);
 
-		some[n++] = (struct fact_judged){ list->addrs[i], b ? b->with_blocks : 0, b ? b->with_bytes : 0 };
+		some[n++] =
+			(struct fact_judged){ list->addrs[i], b ? b->with_blocks : 0, b ? b->with_bytes : 0 };
 		if (n == AT_ONCE || i + 1 == list->n) {
 			put_some(s, verdict, some, n);
 			n = 0;
@@ -219,7 +220,8 @@ void shrink_put_look(struct shrink *s)
 	const struct ledger_look *look = &s->l->look;
 
 	if (look->told && s->err == 0)
-		s->err = runfacts_put_look(s->l, look->given - count_held(s->l) - count_unknown(s->l), s->l->now_us, s->w);
+		s->err = runfacts_put_look(s->l, look->given - count_held(s->l) - count_unknown(s->l),
+					   s->l->now_us, s->w);
 }
 
 void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verdict verdict)

@@ -34,6 +34,7 @@ typedef void dwarfnames_take(void *ctx, size_t i, const struct dwarf_frame *fram
  * @addrs. Each is taken once, as one frame with nothing known if it cannot be named. 0; -ENOENT: no readable
  * debug information, none was taken; -ENOMEM, -EIO: some were not taken.
  */
-must_check int dwarfnames_run(Elf *elf, Elf *alt, const taddr *addrs, size_t n, dwarfnames_take *take, void *ctx);
+must_check int dwarfnames_run(Elf *elf, Elf *alt, const taddr *addrs, size_t n, dwarfnames_take *take,
+			      void *ctx);
 
 #endif

@@ -49,13 +49,15 @@ static void find_in_notes(const unsigned char *p, size_t n, uint64_t p_align, ch
 	const uint64_t align = p_align == 8 ? 8 : 4;
 	Elf64_Nhdr nh;
 
-	for (uint64_t at = 0, name, desc; at < n && n - at >= sizeof(nh); at = round_up(desc + nh.n_descsz, align)) {
+	for (uint64_t at = 0, name, desc; at < n && n - at >= sizeof(nh);
+	     at = round_up(desc + nh.n_descsz, align)) {
 		memcpy(&nh, p + at, sizeof(nh));
 		name = at + sizeof(nh);
 		desc = round_up(name + nh.n_namesz, align);
 		if (desc + nh.n_descsz > n)
 			return;
-		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != sizeof("GNU") || memcmp(p + name, "GNU", sizeof("GNU")))
+		if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != sizeof("GNU") ||
+		    memcmp(p + name, "GNU", sizeof("GNU")))
 			continue;
 		put_hex(p + desc, nh.n_descsz, text);
 		return;

@@ -213,7 +213,8 @@ static bool eh_frame_address(Elf *elf, const GElf_Phdr *hdr, taddr *addr)
 	Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)hdr->p_offset, 8, ELF_T_BYTE);
 	struct bytes b;
 
-	if (!data || data->d_size < 8 || ((const uint8_t *)data->d_buf)[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
+	if (!data || data->d_size < 8 ||
+	    ((const uint8_t *)data->d_buf)[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
 		return false;
 	b = (struct bytes){ (const uint8_t *)data->d_buf + 4, (const uint8_t *)data->d_buf + 8, false };
 	*addr = hdr->p_vaddr + 4 + (uint64_t)bytes_signed(&b, 4);
@@ -229,8 +230,10 @@ static Elf_Data *loaded_at(Elf *elf, taddr addr, size_t nheaders)
 		uint64_t into = addr - ph.p_vaddr;
 
 		if (ph.p_type == PT_LOAD && addr >= ph.p_vaddr && into < ph.p_filesz)
-			return ph.p_filesz - into > SECTION_MAX ? NULL :
-			       elf_getdata_rawchunk(elf, (int64_t)(ph.p_offset + into), ph.p_filesz - into, ELF_T_BYTE);
+			return ph.p_filesz - into > SECTION_MAX
+				       ? NULL
+				       : elf_getdata_rawchunk(elf, (int64_t)(ph.p_offset + into),
+							      ph.p_filesz - into, ELF_T_BYTE);
 	}
 	return NULL;
 }
@@ -309,7 +312,8 @@ int cfi_section_program(const struct cfi_section *s, const struct cfi_extent *f,
 		return -EINVAL;
 	if (cie.sized)
 		bytes_take(&out->fde, bytes_uleb(&out->fde));
-	out->cie = (struct bytes){ cie.entry.cie.initial_instructions, cie.entry.cie.initial_instructions_end, false };
+	out->cie = (struct bytes){ cie.entry.cie.initial_instructions, cie.entry.cie.initial_instructions_end,
+				   false };
 	out->code_align = cie.entry.cie.code_alignment_factor;
 	out->data_align = cie.entry.cie.data_alignment_factor;
 	out->absolute = cie.encoding == DW_EH_PE_absptr;

@@ -55,6 +55,7 @@ size_t cfi_section_upto(const struct cfi_section *s, taddr addr);
 const struct cfi_extent *cfi_section_over(const struct cfi_section *s, taddr addr);
 
 /* Its program. 0 or -EINVAL. */
-must_check int cfi_section_program(const struct cfi_section *s, const struct cfi_extent *f, struct cfi_program *out);
+must_check int cfi_section_program(const struct cfi_section *s, const struct cfi_extent *f,
+				   struct cfi_program *out);
 
 #endif

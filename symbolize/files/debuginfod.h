@@ -17,6 +17,7 @@
  * Fetch and open the debug file with build-id @id. Meanwhile @waiting is called about once a second. 0;
  * -ENOENT: no program, no server or no such file; -ETIMEDOUT, or another -errno.
  */
-must_check int debuginfod_open(const struct build_id *id, void (*waiting)(void *ctx), void *ctx, struct elffile *out);
+must_check int debuginfod_open(const struct build_id *id, void (*waiting)(void *ctx), void *ctx,
+			       struct elffile *out);
 
 #endif

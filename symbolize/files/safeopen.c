@@ -14,7 +14,8 @@ static int open_path(int root, const char *path)
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = root < 0 ? open(path, O_PATH | O_CLOEXEC) : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd = root < 0 ? open(path, O_PATH | O_CLOEXEC)
+			  : (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : fd;
 }

@@ -54,7 +54,8 @@ static int load_sections(struct symtab *t, Elf *elf)
 	if (!t->sections)
 		return -ENOMEM;
 	while (t->nsections < n && (scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) || sh.sh_addr + sh.sh_size < sh.sh_addr)
+		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
+		    sh.sh_addr + sh.sh_size < sh.sh_addr)
 			continue;
 		t->sections[t->nsections++] = (struct code_section){ sh.sh_addr, sh.sh_addr + sh.sh_size };
 	}

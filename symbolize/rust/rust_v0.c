@@ -144,11 +144,12 @@ static void print_const_back(struct rust_parser *r, bool arg)
 static const char *basic_type(char tag)
 {
 	static const char *const names[26] = {
-		['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['e' - 'a'] = "str", ['u' - 'a'] = "()",
-		['a' - 'a'] = "i8", ['s' - 'a'] = "i16", ['l' - 'a'] = "i32", ['x' - 'a'] = "i64", ['n' - 'a'] = "i128",
-		['h' - 'a'] = "u8", ['t' - 'a'] = "u16", ['m' - 'a'] = "u32", ['y' - 'a'] = "u64", ['o' - 'a'] = "u128",
-		['i' - 'a'] = "isize", ['j' - 'a'] = "usize", ['f' - 'a'] = "f32", ['d' - 'a'] = "f64",
-		['z' - 'a'] = "!", ['p' - 'a'] = "_", ['v' - 'a'] = "...",
+		['b' - 'a'] = "bool", ['c' - 'a'] = "char", ['e' - 'a'] = "str",   ['u' - 'a'] = "()",
+		['a' - 'a'] = "i8",   ['s' - 'a'] = "i16",  ['l' - 'a'] = "i32",   ['x' - 'a'] = "i64",
+		['n' - 'a'] = "i128", ['h' - 'a'] = "u8",   ['t' - 'a'] = "u16",   ['m' - 'a'] = "u32",
+		['y' - 'a'] = "u64",  ['o' - 'a'] = "u128", ['i' - 'a'] = "isize", ['j' - 'a'] = "usize",
+		['f' - 'a'] = "f32",  ['d' - 'a'] = "f64",  ['z' - 'a'] = "!",	   ['p' - 'a'] = "_",
+		['v' - 'a'] = "...",
 	};
 
 	return islower((unsigned char)tag) ? names[tag - 'a'] : NULL;

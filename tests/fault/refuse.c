@@ -29,11 +29,14 @@ static const struct {
 	uint32_t nr;
 } calls[] = {
 #define CALL(name) { #name, SYS_##name }
-	CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(kcmp), CALL(pidfd_open),
-	CALL(pidfd_send_signal), CALL(memfd_create), CALL(eventfd2), CALL(signalfd4), CALL(timer_create),
-	CALL(timer_settime), CALL(mlockall), CALL(setpriority), CALL(close_range), CALL(clone), CALL(openat),
-	CALL(pwrite64), CALL(prctl), CALL(setsid), CALL(sched_yield), CALL(chdir), CALL(pipe2), CALL(getrandom),
-	CALL(sched_setattr),
+	CALL(ptrace),	    CALL(process_vm_readv), CALL(process_vm_writev),
+	CALL(kcmp),	    CALL(pidfd_open),	    CALL(pidfd_send_signal),
+	CALL(memfd_create), CALL(eventfd2),	    CALL(signalfd4),
+	CALL(timer_create), CALL(timer_settime),    CALL(mlockall),
+	CALL(setpriority),  CALL(close_range),	    CALL(clone),
+	CALL(openat),	    CALL(pwrite64),	    CALL(prctl),
+	CALL(setsid),	    CALL(sched_yield),	    CALL(chdir),
+	CALL(pipe2),	    CALL(getrandom),	    CALL(sched_setattr),
 };
 
 struct refusal {
@@ -78,7 +81,8 @@ static struct refusal parse(const char *what)
  */
 static size_t filter_of(const struct refusal *r, struct sock_filter *f)
 {
-	const uint32_t argument = offsetof(struct seccomp_data, args) + 8 * (r->argument == ANY ? 0 : r->argument);
+	const uint32_t argument =
+		offsetof(struct seccomp_data, args) + 8 * (r->argument == ANY ? 0 : r->argument);
 	const struct sock_filter with_argument[] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->nr, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument),

@@ -66,7 +66,8 @@ static void check(const struct snapshot *s, const struct core_info *info)
 
 		for (size_t k = 0; k < s->threads[i].nvectors; k++)
 			sum ^= s->threads[i].vectors[k];
-		promised(s->threads[i].known && s->threads[i].nvectors <= 65536 && (s->threads[i].nvectors || !sum));
+		promised(s->threads[i].known && s->threads[i].nvectors <= 65536 &&
+			 (s->threads[i].nvectors || !sum));
 	}
 	promised(!info->exe || strlen(info->exe));
 	promised(strlen(info->args) < sizeof(info->args) && strlen(s->comm) < sizeof(s->comm));

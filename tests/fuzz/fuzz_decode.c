@@ -44,7 +44,8 @@ static int write_memory(void *ctx, taddr addr, const void *buf, size_t n)
 	return to ? 0 : -EFAULT;
 }
 
-static void check_registers(const struct insn *in, struct user_regs_struct *before, struct user_regs_struct *after)
+static void check_registers(const struct insn *in, struct user_regs_struct *before,
+			    struct user_regs_struct *after)
 {
 	for (unsigned r = 0; r < EMU_REGS; r++)
 		promised(*emu_reg_slot(before, r) == *emu_reg_slot(after, r) || in->writes & 1u << r);
@@ -74,8 +75,8 @@ static void check_moved(struct decoder *d, const struct insn *in, const uint8_t 
 	int n = decode_relocate(d, in, code, CODE + 0x2000, moved, sizeof(moved));
 
 	if (n >= 0)
-		promised(n <= 15 && decode(d, moved, (size_t)n, CODE + 0x2000, &there) == 0 && there.len == n &&
-			 there.writes == in->writes && there.slot == in->slot);
+		promised(n <= 15 && decode(d, moved, (size_t)n, CODE + 0x2000, &there) == 0 &&
+			 there.len == n && there.writes == in->writes && there.slot == in->slot);
 }
 
 /* The bytes behind an instruction do not matter, and if both decoders report its length they agree. */
@@ -86,9 +87,11 @@ static void check_shape(const uint8_t *code, size_t n, const struct insn *in)
 	if (!insn_shape(code, n, &shape))
 		return;
 	promised(shape.len >= 1 && shape.len <= 15 && shape.len <= n && (!shape.jump || !shape.call));
-	promised(insn_shape(code, shape.len, &alone) && alone.len == shape.len && alone.rel == shape.rel && alone.call == shape.call);
+	promised(insn_shape(code, shape.len, &alone) && alone.len == shape.len && alone.rel == shape.rel &&
+		 alone.call == shape.call);
 	promised(!in || in->len == shape.len);
-	promised(!in || !in->target_known || in->flow == FLOW_CALL || (shape.jump && in->target == in->addr + in->len + (taddr)(int64_t)shape.rel));
+	promised(!in || !in->target_known || in->flow == FLOW_CALL ||
+		 (shape.jump && in->target == in->addr + in->len + (taddr)(int64_t)shape.rel));
 }
 
 static void check(struct decoder *d, const uint8_t *code, size_t n, struct insn *in)

@@ -108,7 +108,8 @@ static void check_sites(const struct elfimage *img, const struct callsite *sites
 	uint8_t code;
 
 	for (size_t i = 0; i < n; i++) {
-		promised(sites[i].target < 3 && sites[i].function < sites[i].ret && (!i || sites[i - 1].ret < sites[i].ret));
+		promised(sites[i].target < 3 && sites[i].function < sites[i].ret &&
+			 (!i || sites[i - 1].ret < sites[i].ret));
 		promised(elfimage_code(img, sites[i].ret - 1, &code, 1) == 1);
 	}
 }
@@ -160,7 +161,8 @@ static const char others[] =
 	"in free\n"
 	"unref realloc by=arg2\n";
 
-static void plan_rules(struct elfimage *img, struct decoder *d, const struct ruleset *rs, const struct plan_options *opt)
+static void plan_rules(struct elfimage *img, struct decoder *d, const struct ruleset *rs,
+		       const struct plan_options *opt)
 {
 	struct plan_set set;
 

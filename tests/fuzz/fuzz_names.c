@@ -28,8 +28,9 @@ static void take(void *ctx, size_t i, const struct names_frame *frames, size_t n
 	for (size_t k = 0; k < n; k++) {
 		promised(frames[k].inlined == (k < n - 1) && frames[k].line >= 0);
 		promised(!frames[k].function || strlen(frames[k].function) < 1u << 20);
-		promised(!frames[k].linkage || (frames[k].function && strcmp(frames[k].linkage, frames[k].function) &&
-						strlen(frames[k].linkage) < 1u << 16));
+		promised(!frames[k].linkage ||
+			 (frames[k].function && strcmp(frames[k].linkage, frames[k].function) &&
+			  strlen(frames[k].linkage) < 1u << 16));
 		promised(!frames[k].file || strlen(frames[k].file) < 1u << 18);
 	}
 }

@@ -80,7 +80,8 @@ static int make(struct input *f, const uint8_t *data, size_t size)
 
 	snapshot_init(&f->s);
 	f->s.pid = 1000;
-	if (procmaps_parse(maps, sizeof(maps) - 1, &f->s.maps) < 0 || snapshot_add_thread(&f->s, &t) < 0 || snapshot_add_thread(&f->s, &t) < 0)
+	if (procmaps_parse(maps, sizeof(maps) - 1, &f->s.maps) < 0 || snapshot_add_thread(&f->s, &t) < 0 ||
+	    snapshot_add_thread(&f->s, &t) < 0)
 		return -ENOMEM;
 	f->s.threads[1].tid = 1001;
 	for (size_t i = 0; i < 4; i++)

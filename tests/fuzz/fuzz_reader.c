@@ -162,8 +162,10 @@ static void heal(uint8_t *data, size_t size)
 		uint8_t *p = data + at;
 
 		next = find_block(data, size, at + MMT_BLOCK_HEAD);
-		struct block_head h = { number_at(p + 4), number_at(p + 8), (uint32_t)(next - at - MMT_BLOCK_HEAD), number_at(p + 16),
-					number_at(p + 20), 0 };
+		struct block_head h = {
+			number_at(p + 4),  number_at(p + 8),  (uint32_t)(next - at - MMT_BLOCK_HEAD),
+			number_at(p + 16), number_at(p + 20), 0
+		};
 		if (h.codec == MMT_CODEC_STORED)
 			h.length = h.stored;
 		h.crc = crc32_of(p + MMT_BLOCK_HEAD, h.stored);

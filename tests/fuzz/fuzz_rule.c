@@ -12,13 +12,15 @@ static void read_loads(const struct expr_loads *loads, struct expr_values *v)
 {
 	for (unsigned i = 0; i < loads->n; i++) {
 		const struct expr_load *l = &loads->all[i];
-		uint64_t sum = l->base * 3u + l->index * 5u + l->scale * 7u + (uint64_t)l->disp * 0x9e3779b97f4a7c15ull;
+		uint64_t sum = l->base * 3u + l->index * 5u + l->scale * 7u +
+			       (uint64_t)l->disp * 0x9e3779b97f4a7c15ull;
 
 		if (l->base >= EXPR_BASE_LOAD0)
 			sum += v->loads[l->base - EXPR_BASE_LOAD0] - l->base * 3u;
 		if (l->index >= EXPR_BASE_LOAD0)
 			sum += v->loads[l->index - EXPR_BASE_LOAD0] * l->scale - l->index * 5u;
-		promised(l->base < EXPR_BASE_LOAD0 + i && l->index < EXPR_BASE_LOAD0 + i && l->base != EXPR_BASE_NONE);
+		promised(l->base < EXPR_BASE_LOAD0 + i && l->index < EXPR_BASE_LOAD0 + i &&
+			 l->base != EXPR_BASE_NONE);
 		v->loads[i] = l->width == 8 || !l->width ? sum : sum & ((1ull << 8 * l->width) - 1);
 		v->read |= 1U << i;
 	}
@@ -46,9 +48,10 @@ static void round_trip(const struct rule *r)
 	promised(rule_format(r, little, sizeof(little)) == n && strlen(little) < sizeof(little));
 	promised(rule_parse(text, &again, &err) == 0);
 	promised(rule_format(&again, twice, sizeof(twice)) == n && !strcmp(text, twice));
-	promised(again.op == r->op && again.where == r->where && again.addr == r->addr && !strcmp(again.name, r->name) &&
-		 !strcmp(again.build_id, r->build_id) && !strcmp(again.module, r->module) && again.skip == r->skip &&
-		 again.nifs == r->nifs && again.own_condition == r->own_condition && again.tag_text == r->tag_text);
+	promised(again.op == r->op && again.where == r->where && again.addr == r->addr &&
+		 !strcmp(again.name, r->name) && !strcmp(again.build_id, r->build_id) &&
+		 !strcmp(again.module, r->module) && again.skip == r->skip && again.nifs == r->nifs &&
+		 again.own_condition == r->own_condition && again.tag_text == r->tag_text);
 	promised(rule_at_exit(&again) == rule_at_exit(r) && rule_needs_args(&again) == rule_needs_args(r));
 	same_value(&again, &again.ptr, r, &r->ptr);
 	same_value(&again, &again.size, r, &r->size);

@@ -34,7 +34,8 @@ static size_t make_frames(char *text, struct summary_frame *frames)
 
 	for (char *line = strtok(text, "\n"); line && n < FRAMES; line = strtok(NULL, "\n"), n++)
 		frames[n] = (struct summary_frame){
-			.function = n % 2 ? line : NULL, .linkage = n % 3 ? line : NULL, .module = line, .file = line, .line = (int)n,
+			.function = n % 2 ? line : NULL, .linkage = n % 3 ? line : NULL, .module = line,
+			.file = line, .line = (int)n,
 		};
 	return n;
 }

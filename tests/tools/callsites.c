@@ -39,8 +39,8 @@ static struct callsite_target target_of(char *arg)
 static void print(const char *what, const struct callsite *sites, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		printf("%s %llx %llx %u %d\n", what, (unsigned long long)sites[i].ret, (unsigned long long)sites[i].function, sites[i].target,
-		       sites[i].joined);
+		printf("%s %llx %llx %u %d\n", what, (unsigned long long)sites[i].ret,
+		       (unsigned long long)sites[i].function, sites[i].target, sites[i].joined);
 }
 
 static int find(struct elfimage *img, const struct callsite_target *targets, size_t n)

@@ -53,7 +53,8 @@ static int stop_thread(pid_t tid, struct snapshot *s)
 
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) != tid || !WIFSTOPPED(status))
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) != tid ||
+	    !WIFSTOPPED(status))
 		return -ESRCH;
 	if (ptrace(PTRACE_GETREGSET, tid, 1 /* NT_PRSTATUS */, &all) < 0)
 		return -errno;
@@ -121,7 +122,8 @@ static void copy_mapping(pid_t pid, int pagemap, struct snapshot *s, const struc
 		const taddr at = m->lo + i * SNAPSHOT_PAGE;
 		bool here;
 
-		if (i < n && i % 512 == 0 && pread(pagemap, entries, sizeof(entries), (off_t)(at / SNAPSHOT_PAGE * 8)) <= 0)
+		if (i < n && i % 512 == 0 &&
+		    pread(pagemap, entries, sizeof(entries), (off_t)(at / SNAPSHOT_PAGE * 8)) <= 0)
 			die("pagemap");
 		here = i < n && entries[i % 512] >> 63;
 		/* a page of a file that was not written has the file's contents */
@@ -208,7 +210,8 @@ static void read_table(const struct snapshot *s, const struct truth *t, struct k
 
 	for (size_t i = snapshot_piece_from(s, t->table); i < s->npieces && s->pieces[i].lo < end; i++) {
 		const struct snapshot_piece *p = &s->pieces[i];
-		const taddr lo = p->lo > t->table ? p->lo : t->table, hi = p->lo + p->size < end ? p->lo + p->size : end;
+		const taddr lo = p->lo > t->table ? p->lo : t->table,
+			    hi = p->lo + p->size < end ? p->lo + p->size : end;
 
 		for (taddr at = lo; at + sizeof(struct truth_block) <= hi; at += sizeof(struct truth_block)) {
 			struct truth_block b;
@@ -226,7 +229,8 @@ static void read_truth(const struct snapshot *s, taddr at, struct known *k)
 	static struct truth t;
 
 	memset(k, 0, sizeof(*k));
-	if (snapshot_read(s, at, &t, sizeof(t)) < 0 || t.magic != TRUTH_MAGIC || t.slots % 256 || t.nnotes > TRUTH_NOTES) {
+	if (snapshot_read(s, at, &t, sizeof(t)) < 0 || t.magic != TRUTH_MAGIC || t.slots % 256 ||
+	    t.nnotes > TRUTH_NOTES) {
 		errno = EINVAL;
 		die("the truth");
 	}
@@ -266,7 +270,8 @@ static void compare(const struct census *c, const struct known *k, struct differ
 
 	memset(d, 0, sizeof(*d));
 	while (i < c->nblocks || j < k->n) {
-		const uint64_t seen = i < c->nblocks ? c->blocks[i].addr : UINT64_MAX, is = j < k->n ? k->blocks[j].addr : UINT64_MAX;
+		const uint64_t seen = i < c->nblocks ? c->blocks[i].addr : UINT64_MAX,
+			       is = j < k->n ? k->blocks[j].addr : UINT64_MAX;
 
 		if (seen < is && !is_going(k, seen))
 			note(&d->extra, d->examples[2], seen);
@@ -300,8 +305,9 @@ static void print_arenas(const struct census *c)
 	for (size_t i = 0; i < c->narenas; i++) {
 		const struct census_arena *a = &c->arenas[i];
 
-		printf("%s{\"at\": %" PRIu64 ", \"system\": %" PRIu64 ", \"walked\": %" PRIu64 ", \"top\": %" PRIu64 ", \"other\": %" PRIu64, i ? ", " : "", a->at,
-		       a->system_bytes, a->walked_bytes, a->top_bytes, a->other_bytes);
+		printf("%s{\"at\": %" PRIu64 ", \"system\": %" PRIu64 ", \"walked\": %" PRIu64
+		       ", \"top\": %" PRIu64 ", \"other\": %" PRIu64,
+		       i ? ", " : "", a->at, a->system_bytes, a->walked_bytes, a->top_bytes, a->other_bytes);
 		print_sum("used", &a->used);
 		print_sum("fast", &a->fast);
 		print_sum("tcache", &a->tcache);
@@ -324,7 +330,8 @@ static void print_difference(const struct difference *d, const struct known *k)
 	static const char *const names[] = { "missing", "wrong_size", "extra" };
 	const uint64_t n[] = { d->missing, d->wrong_size, d->extra };
 
-	printf(", \"truth\": {\"blocks\": %zu, \"busy\": %" PRIu64 ", \"going\": %zu, \"allowed\": %" PRIu64, k->n, k->busy, k->ngoing, k->busy * IN_HAND);
+	printf(", \"truth\": {\"blocks\": %zu, \"busy\": %" PRIu64 ", \"going\": %zu, \"allowed\": %" PRIu64,
+	       k->n, k->busy, k->ngoing, k->busy * IN_HAND);
 	for (unsigned i = 0; i < 3; i++) {
 		printf(", \"%s\": %" PRIu64 ", \"%s_at\": [", names[i], n[i], names[i]);
 		for (unsigned j = 0; j < n[i] && j < EXAMPLES; j++)
@@ -340,11 +347,14 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 	print_text(c->layout);
 	printf(", \"problems\": %zu, \"problem_at\": %" PRIu64 ", \"problem\": ", c->nproblems, c->problem.at);
 	print_text(c->problem.what);
-	printf(", \"adds_up\": %s, \"tries\": %d, \"seconds\": %.6f, \"threads\": %zu, \"bytes\": %" PRIu64 ", \"blocks\": %zu", census_adds_up(c) ? "true" : "false",
-	       tries, seconds, s->nthreads, s->bytes, c->nblocks);
-	printf(", \"main_arena\": %" PRIu64 ", \"own\": %zu, \"areas\": %zu, \"mmapped_claimed\": [%" PRId64 ", %" PRId64 "], \"foreign\": %" PRIu64 ", \"unseen\": %" PRIu64
-	       ", \"repaired\": %zu, \"between\": %zu", c->main_arena, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed, (int64_t)c->mmapped_claimed,
-	       c->foreign_bytes, c->unseen_bytes, c->repaired, c->between);
+	printf(", \"adds_up\": %s, \"tries\": %d, \"seconds\": %.6f, \"threads\": %zu, \"bytes\": %" PRIu64
+	       ", \"blocks\": %zu",
+	       census_adds_up(c) ? "true" : "false", tries, seconds, s->nthreads, s->bytes, c->nblocks);
+	printf(", \"main_arena\": %" PRIu64 ", \"own\": %zu, \"areas\": %zu, \"mmapped_claimed\": [%" PRId64
+	       ", %" PRId64 "], \"foreign\": %" PRIu64 ", \"unseen\": %" PRIu64
+	       ", \"repaired\": %zu, \"between\": %zu",
+	       c->main_arena, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed,
+	       (int64_t)c->mmapped_claimed, c->foreign_bytes, c->unseen_bytes, c->repaired, c->between);
 	print_sum("mmapped", &c->mmapped);
 	print_arenas(c);
 }
@@ -396,7 +406,8 @@ static void dump_words(FILE *f, const struct snapshot *s, taddr lo, taddr hi)
 
 static void dump_range(FILE *f, const struct snapshot *s, const struct mapping *m, taddr lo, taddr hi)
 {
-	const struct image_mapping im = { lo, (uint16_t)((hi - lo) / SNAPSHOT_PAGE), (uint8_t)m->perms, m->ino != 0 };
+	const struct image_mapping im = { lo, (uint16_t)((hi - lo) / SNAPSHOT_PAGE), (uint8_t)m->perms,
+					  m->ino != 0 };
 
 	put(f, IMAGE_MAPPING, &im, sizeof(im));
 	dump_words(f, s, lo, hi);
@@ -490,7 +501,8 @@ static void step_once(const struct wish *w, const struct snapshot_thread *thread
 		out->wrong++;
 		print_census(&c, &s, 0, 1);
 		print_difference(&d, &k);
-		printf(", \"step\": %" PRIu64 ", \"rip\": %" PRIu64 "}\n", out->steps, (uint64_t)threads[n - 1].regs.rip);
+		printf(", \"step\": %" PRIu64 ", \"rip\": %" PRIu64 "}\n", out->steps,
+		       (uint64_t)threads[n - 1].regs.rip);
 	}
 	free(k.blocks);
 	census_fini(&c);
@@ -511,7 +523,8 @@ static void step(const struct wish *w)
 		struct iovec regs = { &t->regs, sizeof(t->regs) };
 		int status;
 
-		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 ||
+		    waitpid(t->tid, &status, __WALL) != t->tid || !WIFSTOPPED(status))
 			die("step");
 		if (ptrace(PTRACE_GETREGSET, t->tid, 1, &regs) < 0)
 			die("registers");
@@ -521,8 +534,9 @@ static void step(const struct wish *w)
 	}
 	let_go(&all);
 	snapshot_fini(&all);
-	printf("{\"steps\": %" PRIu64 ", \"busy\": %" PRIu64 ", \"wrong\": %" PRIu64 ", \"repaired\": %" PRIu64 ", \"not_adding_up\": %" PRIu64 ", \"most_extra\": %" PRIu64
-	       "}\n", out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
+	printf("{\"steps\": %" PRIu64 ", \"busy\": %" PRIu64 ", \"wrong\": %" PRIu64
+	       ", \"repaired\": %" PRIu64 ", \"not_adding_up\": %" PRIu64 ", \"most_extra\": %" PRIu64 "}\n",
+	       out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
 }
 
 static void once(const struct wish *w)
@@ -588,7 +602,9 @@ int main(int argc, char **argv)
 	if (!w.core && optind < argc)
 		w.pid = atoi(argv[optind]);
 	if (!w.core && w.pid <= 0) {
-		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-b] [-d IMAGE] PID | -c FILE\n", stderr);
+		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-b] [-d IMAGE] PID | "
+		      "-c FILE\n",
+		      stderr);
 		return 2;
 	}
 	/* malloc reuses memory that is already touched for the next copy */

@@ -29,7 +29,9 @@ static void put_maps(struct strbuf *sb, const struct snapshot *s)
 	for (size_t i = 0; i < s->maps.n; i++) {
 		const struct mapping *m = &s->maps.maps[i];
 
-		strbuf_printf(sb, "%s{\"lo\": %" PRIu64 ", \"hi\": %" PRIu64 ", \"perms\": %u, \"offset\": %" PRIu64 ", \"file\": %d",
+		strbuf_printf(sb,
+			      "%s{\"lo\": %" PRIu64 ", \"hi\": %" PRIu64
+			      ", \"perms\": %u, \"offset\": %" PRIu64 ", \"file\": %d",
 			      i ? ", " : "", m->lo, m->hi, m->perms, m->offset, m->ino != 0);
 		put_text(sb, "path", m->path);
 		strbuf_printf(sb, "}");
@@ -43,8 +45,10 @@ static void put_threads(struct strbuf *sb, const struct snapshot *s)
 	for (size_t i = 0; i < s->nthreads; i++) {
 		const struct snapshot_thread *t = &s->threads[i];
 
-		strbuf_printf(sb, "%s{\"tid\": %d, \"sp\": %" PRIu64 ", \"fs_base\": %llu, \"r12\": %llu, \"vectors\": \"", i ? ", " : "",
-			      (int)t->tid, t->sp, t->regs.fs_base, t->regs.r12);
+		strbuf_printf(sb,
+			      "%s{\"tid\": %d, \"sp\": %" PRIu64
+			      ", \"fs_base\": %llu, \"r12\": %llu, \"vectors\": \"",
+			      i ? ", " : "", (int)t->tid, t->sp, t->regs.fs_base, t->regs.r12);
 		for (size_t k = 0; k < t->nvectors && k < 512; k++)
 			strbuf_printf(sb, "%02x", t->vectors[k]);
 		strbuf_puts(sb, "\"}");
@@ -95,7 +99,8 @@ static void put_classes(struct strbuf *sb, const struct snapshot *s, const struc
 	free(found);
 }
 
-static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core_info *info, const char *exe, char **blocks)
+static void put_backing(struct strbuf *sb, struct snapshot *s, const struct core_info *info, const char *exe,
+			char **blocks)
 {
 	struct backing_names names = { info->exe, exe };
 	struct backing b;
@@ -147,10 +152,13 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	err = core_open(argv[1], &s, &info);
-	strbuf_printf(&sb, "{\"error\": %d, \"size\": %" PRIu64 ", \"whole\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"missing\": %" PRIu64
-		      ", \"left_out\": %" PRIu64 ", \"cut\": %" PRIu64 ", \"damaged\": %u, \"signal\": %d, \"fault\": %" PRIu64
-		      ", \"copied\": %d, \"pid\": %d", err, info.size, info.whole, s.bytes, s.missing, info.left_out, info.cut,
-		      info.damaged, info.signal, info.fault, info.copied, (int)s.pid);
+	strbuf_printf(&sb,
+		      "{\"error\": %d, \"size\": %" PRIu64 ", \"whole\": %" PRIu64 ", \"bytes\": %" PRIu64
+		      ", \"missing\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"cut\": %" PRIu64
+		      ", \"damaged\": %u, \"signal\": %d, \"fault\": %" PRIu64
+		      ", \"copied\": %d, \"pid\": %d",
+		      err, info.size, info.whole, s.bytes, s.missing, info.left_out, info.cut, info.damaged,
+		      info.signal, info.fault, info.copied, (int)s.pid);
 	put_text(&sb, "why", info.why);
 	put_text(&sb, "what_to_do", info.what_to_do);
 	put_text(&sb, "comm", s.comm);

@@ -90,7 +90,9 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 	r->unknown += fate == FATE_UNKNOWN;
 	r->unknown_alive += fate == FATE_UNKNOWN && !had_died(t, b->ended_ns);
 	survival_count(r->steps, age_s(b, fate == FATE_SAME ? b->seen_ns : b->ended_ns),
-		       fate == FATE_GONE ? SURVIVAL_GONE : fate == FATE_UNKNOWN ? SURVIVAL_LOST : SURVIVAL_STILL);
+		       fate == FATE_GONE      ? SURVIVAL_GONE
+		       : fate == FATE_UNKNOWN ? SURVIVAL_LOST
+					      : SURVIVAL_STILL);
 }
 
 /*
@@ -199,7 +201,8 @@ static void print_begins(void)
 	for (int b = 0; b < BEGINS_N; b++) {
 		const struct result r = sum_of(b);
 
-		printf("%s\"%s\": {\"gone\": %lu, \"unknown\": %lu, \"same\": {", b ? ", " : "", begins_names[b], r.gone, r.unknown);
+		printf("%s\"%s\": {\"gone\": %lu, \"unknown\": %lu, \"same\": {", b ? ", " : "",
+		       begins_names[b], r.gone, r.unknown);
 		for (unsigned j = 0; j < AGES; j++)
 			printf("%s\"%g\": [%lu, %lu]", j ? ", " : "", ages_s[j], r.same[j], r.wrong[j]);
 		printf("}}");
@@ -231,11 +234,14 @@ static void print(const struct block_poll_sums *s)
 {
 	const struct result r = sum_of(-1);
 
-	printf("{\"told\": %u, \"followed\": %lu, \"gone\": %lu, \"gone_wrong\": %lu, \"unknown\": %lu, \"unknown_alive\": %lu, ", told->n, r.tracked, r.gone,
-	       r.gone_wrong, r.unknown, r.unknown_alive);
-	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": %lu, \"taken\": %lu}, ", s->gone_freed,
-	       s->gone_resized, s->gone_joined, s->gone_linked, s->gone_unmapped, s->gone_taken);
-	printf("\"looks\": %lu, \"alike\": %lu, \"calls\": %lu, \"busy_us\": %lu, ", s->looks, s->alike, s->calls, s->busy_ns / 1000);
+	printf("{\"told\": %u, \"followed\": %lu, \"gone\": %lu, \"gone_wrong\": %lu, \"unknown\": %lu, "
+	       "\"unknown_alive\": %lu, ",
+	       told->n, r.tracked, r.gone, r.gone_wrong, r.unknown, r.unknown_alive);
+	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": "
+	       "%lu, \"taken\": %lu}, ",
+	       s->gone_freed, s->gone_resized, s->gone_joined, s->gone_linked, s->gone_unmapped, s->gone_taken);
+	printf("\"looks\": %lu, \"alike\": %lu, \"calls\": %lu, \"busy_us\": %lu, ", s->looks, s->alike,
+	       s->calls, s->busy_ns / 1000);
 	print_begins();
 	print_lives();
 	printf("}\n");

@@ -32,8 +32,12 @@
  * BUFFER: a type, and a buffer of its own; LIST: links that change; COUNTED: a type, and a count that
  * changes; BLANK: nothing is written.
  */
-#define BEGINS(X) X(alike, ALIKE) X(differ, DIFFER) X(buffer, BUFFER) X(list, LIST) X(counted, COUNTED) X(blank, BLANK)
-#define LIVES(X) X(moment, MOMENT, 0, 1500) X(ring, RING, 3, 500) X(second, SECOND, 1000, 50) X(seconds, SECONDS, 5000, 20) X(forever, FOREVER, 0, 4)
+#define BEGINS(X)                                                                                            \
+	X(alike, ALIKE) X(differ, DIFFER) X(buffer, BUFFER) X(list, LIST) X(counted, COUNTED) X(blank, BLANK)
+#define LIVES(X)                                                                                             \
+	X(moment, MOMENT, 0, 1500)                                                                           \
+	X(ring, RING, 3, 500) X(second, SECOND, 1000, 50) X(seconds, SECONDS, 5000, 20)                      \
+		X(forever, FOREVER, 0, 4)
 
 enum begins {
 #define X(lower, upper) upper,
@@ -242,7 +246,8 @@ static void work_at(struct worker *w, uint32_t place, double s, uint64_t now)
 	struct place *p = &w->places[place];
 
 	give_old(&w->rng, p, now);
-	for (p->due += s * rates[lives_of(place)] / workers_n / (size_of(place) > 100000 ? 10 : 1); p->due >= 1; p->due--) {
+	for (p->due += s * rates[lives_of(place)] / workers_n / (size_of(place) > 100000 ? 10 : 1);
+	     p->due >= 1; p->due--) {
 		take(w, place, now);
 		give_old(&w->rng, p, now);
 	}
@@ -276,7 +281,8 @@ static void *help(void *arg)
 
 	for (unsigned i = 0; i < 8; i++) {
 		mine[i] = (struct block){ .at = malloc(size_of(HELPERS)) };
-		mine[i].truth = is_told(&w->places[HELPERS], HELPERS, now_ns()) ? tell(mine[i].at, HELPERS) : NULL;
+		mine[i].truth =
+			is_told(&w->places[HELPERS], HELPERS, now_ns()) ? tell(mine[i].at, HELPERS) : NULL;
 	}
 	nanosleep(&pause, NULL);
 	for (bool more = true; more;) {

@@ -67,7 +67,8 @@ static int begin(struct meterer *m, uint32_t quota, uint32_t period_ms, char **r
 	if (r == 0)
 		r = modules_refresh(m->modules, false);
 	if (r == 0)
-		r = planting_init(&m->planting, &m->link, m->modules, procfs_open_mem(m->pid), &m->rules, &options);
+		r = planting_init(&m->planting, &m->link, m->modules, procfs_open_mem(m->pid), &m->rules,
+				  &options);
 	if (r == 0)
 		r = planting_plan(&m->planting);
 	m->nsites = m->planting.nwaiting;
@@ -130,13 +131,18 @@ static void tell(struct meterer *m)
 	struct site_stats_sums s = busiest(m);
 
 	drain(m);
-	printf("{\"spent_ns\": %" PRIu64 ", \"worst_ten_ppm\": %u, \"closed\": %u, \"closed_ns\": %" PRIu64 ", \"open\": %u, \"stops\": %" PRIu64 ", "
-	       "\"dropped\": %" PRIu64 ", \"records\": %" PRIu64 ", \"sites\": %zu, \"rounds\": %" PRIu64 ", \"full\": %" PRIu64 ", \"hits\": %" PRIu64 ", "
-	       "\"exposed_us\": %" PRIu64 ", \"hits2\": %" PRIu64 ", \"hits_exposed\": %" PRIu64 ", \"exposed2\": %" PRIu64 ", "
+	printf("{\"spent_ns\": %" PRIu64 ", \"worst_ten_ppm\": %u, \"closed\": %u, \"closed_ns\": %" PRIu64
+	       ", \"open\": %u, \"stops\": %" PRIu64 ", "
+	       "\"dropped\": %" PRIu64 ", \"records\": %" PRIu64 ", \"sites\": %zu, \"rounds\": %" PRIu64
+	       ", \"full\": %" PRIu64 ", \"hits\": %" PRIu64 ", "
+	       "\"exposed_us\": %" PRIu64 ", \"hits2\": %" PRIu64 ", \"hits_exposed\": %" PRIu64
+	       ", \"exposed2\": %" PRIu64 ", "
 	       "\"held_ns\": %" PRIu64 ", \"unanswered\": %" PRIu64 "}\n",
-	       atomic_load(&sh->budget.spent_ns), atomic_load(&sh->budget.worst_ten_ppm), atomic_load(&sh->budget.closed), atomic_load(&sh->budget.closed_ns),
-	       atomic_load(&sh->budget.open), atomic_load(&sh->counts.stops), atomic_load(&sh->counts.dropped), m->records, m->nsites, s.rounds, s.full, s.hits,
-	       s.exposed_us, s.hits2, s.hits_exposed, s.exposed2, atomic_load(&sh->budget.held_ns), atomic_load(&sh->counts.unwalked));
+	       atomic_load(&sh->budget.spent_ns), atomic_load(&sh->budget.worst_ten_ppm),
+	       atomic_load(&sh->budget.closed), atomic_load(&sh->budget.closed_ns),
+	       atomic_load(&sh->budget.open), atomic_load(&sh->counts.stops), atomic_load(&sh->counts.dropped),
+	       m->records, m->nsites, s.rounds, s.full, s.hits, s.exposed_us, s.hits2, s.hits_exposed,
+	       s.exposed2, atomic_load(&sh->budget.held_ns), atomic_load(&sh->counts.unwalked));
 }
 
 static void change(struct meterer *m, const char *line)
@@ -243,7 +249,8 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = begin(&m, atoi(argv[3]), atoi(argv[4]), argv + 5);
 	if (r < 0) {
-		fprintf(stderr, "meterer: %s (%s)\n", strerror(-r), m.link.shared ? leave_reason_text(atomic_load(&m.link.shared->end.left)) : "not begun");
+		fprintf(stderr, "meterer: %s (%s)\n", strerror(-r),
+			m.link.shared ? leave_reason_text(atomic_load(&m.link.shared->end.left)) : "not begun");
 		return 1;
 	}
 	printf("{\"keeper\": %d}\n", m.link.keeper);
@@ -254,7 +261,8 @@ int main(int argc, char **argv)
 		repair(&m);
 	drain(&m);
 	tell(&m);
-	printf("{\"left\": %d, \"unlifted\": %u, \"uncleaned\": %u, \"r\": %d}\n", (int)atomic_load(&m.link.shared->end.left),
-	       atomic_load(&m.link.shared->end.unlifted), atomic_load(&m.link.shared->end.uncleaned), r);
+	printf("{\"left\": %d, \"unlifted\": %u, \"uncleaned\": %u, \"r\": %d}\n",
+	       (int)atomic_load(&m.link.shared->end.left), atomic_load(&m.link.shared->end.unlifted),
+	       atomic_load(&m.link.shared->end.uncleaned), r);
 	return r < 0;
 }

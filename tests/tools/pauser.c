@@ -70,7 +70,8 @@ static int begin_watch(struct pauser *p, char **rules)
 	if (r == 0)
 		r = modules_refresh(p->modules, false);
 	if (r == 0)
-		r = planting_init(&p->planting, &p->link, p->modules, procfs_open_mem(p->pid), &p->rules, &options);
+		r = planting_init(&p->planting, &p->link, p->modules, procfs_open_mem(p->pid), &p->rules,
+				  &options);
 	if (r == 0)
 		r = planting_plan(&p->planting);
 	if (r == 0)
@@ -107,8 +108,10 @@ static void drain(struct pauser *p)
 static void say_hits(struct pauser *p)
 {
 	drain(p);
-	printf("{\"malloc\": %" PRIu64 ", \"free\": %" PRIu64 ", \"others\": %" PRIu64 ", \"dropped\": %" PRIu64 ", \"stepped\": %" PRIu64 "}\n",
-	       p->mallocs, p->frees, p->others, atomic_load(&p->link.shared->counts.dropped), atomic_load(&p->link.shared->counts.stepped));
+	printf("{\"malloc\": %" PRIu64 ", \"free\": %" PRIu64 ", \"others\": %" PRIu64
+	       ", \"dropped\": %" PRIu64 ", \"stepped\": %" PRIu64 "}\n",
+	       p->mallocs, p->frees, p->others, atomic_load(&p->link.shared->counts.dropped),
+	       atomic_load(&p->link.shared->counts.stepped));
 	p->mallocs = 0;
 	p->frees = 0;
 	p->others = 0;
@@ -130,10 +133,13 @@ static void order_pause(struct pauser *p, const char *line)
 	sscanf(line, "pause %" SCNu64 " %" SCNu64, &wish.max_pause_ns, &wish.limit_ns);
 	snapshot_fini(&p->snapshot);
 	r = pause_and_copy(&p->link, p->pid, &wish, &p->snapshot, &had);
-	printf("{\"r\": %d, \"expected_ns\": %" PRIu64 ", \"had_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"threads\": %u, "
-	       "\"not_stopped\": %u, \"tries\": %u, \"swapped\": %" PRIu64 ", \"missing\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"pieces\": %zu, \"comm\": \"%s\"}\n",
-	       r, had.expected_ns, had.had_ns, had.bytes, had.threads, had.not_stopped, had.tries, p->snapshot.swapped,
-	       p->snapshot.missing, p->snapshot.left_out, p->snapshot.npieces, p->snapshot.comm);
+	printf("{\"r\": %d, \"expected_ns\": %" PRIu64 ", \"had_ns\": %" PRIu64 ", \"bytes\": %" PRIu64
+	       ", \"threads\": %u, "
+	       "\"not_stopped\": %u, \"tries\": %u, \"swapped\": %" PRIu64 ", \"missing\": %" PRIu64
+	       ", \"left_out\": %" PRIu64 ", \"pieces\": %zu, \"comm\": \"%s\"}\n",
+	       r, had.expected_ns, had.had_ns, had.bytes, had.threads, had.not_stopped, had.tries,
+	       p->snapshot.swapped, p->snapshot.missing, p->snapshot.left_out, p->snapshot.npieces,
+	       p->snapshot.comm);
 }
 
 static void order_word(struct pauser *p, const char *line)
@@ -206,15 +212,18 @@ static void order_threads(struct pauser *p)
 	for (size_t i = 0; i < p->snapshot.nthreads; i++) {
 		const struct snapshot_thread *t = &p->snapshot.threads[i];
 
-		printf("%s{\"tid\": %d, \"known\": %s, \"running\": %s, \"sp\": %" PRIu64 ", \"vectors\": %zu}", i ? ", " : "", t->tid,
-		       t->known ? "true" : "false", t->running ? "true" : "false", t->sp, t->nvectors);
+		printf("%s{\"tid\": %d, \"known\": %s, \"running\": %s, \"sp\": %" PRIu64
+		       ", \"vectors\": %zu}",
+		       i ? ", " : "", t->tid, t->known ? "true" : "false", t->running ? "true" : "false",
+		       t->sp, t->nvectors);
 	}
 	printf("]\n");
 }
 
 static void order_plain(struct pauser *p)
 {
-	uint8_t *room = mmap(NULL, p->snapshot.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *room =
+		mmap(NULL, p->snapshot.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t at = 0, start;
 	bool ok = room != MAP_FAILED;
 
@@ -223,7 +232,8 @@ static void order_plain(struct pauser *p)
 	start = link_clock_ns();
 	for (size_t i = 0; ok && i < p->snapshot.npieces; i++) {
 		const struct snapshot_piece *piece = &p->snapshot.pieces[i];
-		struct iovec here = { room + at, piece->size }, there = { (void *)(uintptr_t)piece->lo, piece->size };
+		struct iovec here = { room + at, piece->size },
+			     there = { (void *)(uintptr_t)piece->lo, piece->size };
 
 		ok = process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)piece->size;
 		at += piece->size;
@@ -275,7 +285,8 @@ static void serve(struct pauser *p)
 	for (;;) {
 		drain(p);
 		link_alive(&p->link);
-		if (poll(&ready, 1, p->watching ? 1 : 100) > 0 && (!fgets(line, sizeof(line), stdin) || !obey(p, line)))
+		if (poll(&ready, 1, p->watching ? 1 : 100) > 0 &&
+		    (!fgets(line, sizeof(line), stdin) || !obey(p, line)))
 			return;
 	}
 }

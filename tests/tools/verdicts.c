@@ -63,13 +63,13 @@ static void say(const struct reach_input *in, const struct reach *r, double cens
 
 	printf("{\"blocks\": [");
 	for (size_t i = 0; i < r->nblocks && !quiet; i++)
-		printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\", %" PRIu64 "]", i ? ", " : "", in->blocks[i].addr, in->blocks[i].size,
-		       verdict_name(r->verdict[i]), in->blocks[r->leader[i]].addr);
+		printf("%s[%" PRIu64 ", %" PRIu64 ", \"%s\", %" PRIu64 "]", i ? ", " : "", in->blocks[i].addr,
+		       in->blocks[i].size, verdict_name(r->verdict[i]), in->blocks[r->leader[i]].addr);
 	printf("], \"doubts\": [");
 	for (size_t i = 0; i < n; i++, doubt += strlen(doubt) + 1)
 		printf("%s\"%s\"", i ? ", " : "", doubt);
-	printf("], \"seconds\": %.6f, \"census\": %.6f, \"pause_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 "}\n", r->seconds, census, had->had_ns,
-	       in->snapshot->bytes);
+	printf("], \"seconds\": %.6f, \"census\": %.6f, \"pause_ns\": %" PRIu64 ", \"bytes\": %" PRIu64 "}\n",
+	       r->seconds, census, had->had_ns, in->snapshot->bytes);
 	strbuf_fini(&doubts);
 }
 
@@ -85,7 +85,8 @@ static void judge(struct snapshot *s, const struct pause_had *had)
 	if (err < 0)
 		die("census", err);
 	if (!census.known || census.problem.at) {
-		fprintf(stderr, "verdicts: census: at %#" PRIx64 ": %s\n", census.problem.at, census.problem.what);
+		fprintf(stderr, "verdicts: census: at %#" PRIx64 ": %s\n", census.problem.at,
+			census.problem.what);
 		exit(1);
 	}
 	census_s = now() - begin;

@@ -33,16 +33,21 @@ static inline const char *any_text(uint64_t *rng)
 /* A number should always mean the same look; here mostly another look has the number already. */
 static inline const struct fact_look *any_look(uint64_t *rng)
 {
-	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 }, { 6, 7 }, { 8, 9 }, { 10, 11 } };
+	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 },
+						{ 6, 7 }, { 8, 9 },	     { 10, 11 } };
 	static const char *doubts[3];
 	static struct fact_look look;
 
 	look = (struct fact_look){
-		.number = (uint32_t)any_number(rng), .taken = any_random(rng) % 4, .census = any_random(rng) % 2, .why_not = any_text(rng),
-		.allocator = any_text(rng), .expected_ns = any_number(rng), .had_ns = any_number(rng), .bytes = any_number(rng),
-		.threads = (uint32_t)any_number(rng), .not_stopped = (uint32_t)any_number(rng), .judged = any_number(rng),
+		.number = (uint32_t)any_number(rng), .taken = any_random(rng) % 4,
+		.census = any_random(rng) % 2, .why_not = any_text(rng),
+		.allocator = any_text(rng), .expected_ns = any_number(rng), .had_ns = any_number(rng),
+		.bytes = any_number(rng),
+		.threads = (uint32_t)any_number(rng), .not_stopped = (uint32_t)any_number(rng),
+		.judged = any_number(rng),
 		.passed = any_random(rng) % 3 ? 0 : any_number(rng),
-		.sums = sums, .nsums = (uint32_t)(any_random(rng) % 7), .doubts = doubts, .ndoubts = (uint32_t)(any_random(rng) % 4),
+		.sums = sums, .nsums = (uint32_t)(any_random(rng) % 7), .doubts = doubts,
+		.ndoubts = (uint32_t)(any_random(rng) % 4),
 	};
 	for (size_t i = 0; i < 3; i++)
 		doubts[i] = any_text(rng);
@@ -149,7 +154,12 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 	case MMT_MEMORY:
 		f->memory.pid = (int32_t)(any_random(rng) % 8192);
 		f->memory.name = any_random(rng) % 4 ? "worker" : NULL;
-		f->memory.point = (struct memory_point){ any_random(rng) >> any_random(rng) % 64, any_random(rng), any_random(rng), 0, any_random(rng), 0 };
+		f->memory.point = (struct memory_point){ any_random(rng) >> any_random(rng) % 64,
+							 any_random(rng),
+							 any_random(rng),
+							 0,
+							 any_random(rng),
+							 0 };
 		break;
 	case MMT_RUNTIME:
 		f->runtime = any_random(rng) % 4 ? "Go" : NULL;
@@ -161,7 +171,8 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
 		f->place.points = points;
 		f->place.bytes = any_number(rng);
-		f->place.span_us = any_random(rng) % 2 ? any_number(rng) : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
+		f->place.span_us = any_random(rng) % 2 ? any_number(rng)
+						       : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
 		break;
 	}
 }

@@ -61,8 +61,8 @@ static inline void core_thread(struct core_image *c, pid_t tid, uint64_t sp, uin
 }
 
 /* @said bytes in the file, from @contents. */
-static inline Elf64_Phdr *core_load(struct core_image *c, uint64_t at, uint64_t size, uint64_t said, unsigned flags,
-				    const void *contents)
+static inline Elf64_Phdr *core_load(struct core_image *c, uint64_t at, uint64_t size, uint64_t said,
+				    unsigned flags, const void *contents)
 {
 	Elf64_Phdr *ph = &c->ph[c->nph];
 

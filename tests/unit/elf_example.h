@@ -68,7 +68,8 @@ static inline Elf_Scn *example_section_add(Elf *elf, uint32_t name, uint32_t typ
 	return scn;
 }
 
-static inline void example_add_symbols(Elf *elf, const struct example *e, struct example_strings *s, Elf64_Sym *table)
+static inline void example_add_symbols(Elf *elf, const struct example *e, struct example_strings *s,
+				       Elf64_Sym *table)
 {
 	Elf_Scn *scn;
 
@@ -76,11 +77,13 @@ static inline void example_add_symbols(Elf *elf, const struct example *e, struct
 		const struct example_symbol *from = &e->symbols[i];
 
 		table[i + 1] = (Elf64_Sym){
-			.st_name = example_string(s, from->name), .st_value = from->value, .st_size = from->size,
+			.st_name = example_string(s, from->name), .st_value = from->value,
+			.st_size = from->size,
 			.st_info = ELF64_ST_INFO(from->binding, from->type), .st_shndx = 2,
 		};
 	}
-	scn = example_section_add(elf, example_string(s, ".symtab"), SHT_SYMTAB, table, (e->nsymbols + 1) * sizeof(*table));
+	scn = example_section_add(elf, example_string(s, ".symtab"), SHT_SYMTAB, table,
+				  (e->nsymbols + 1) * sizeof(*table));
 	elf64_getshdr(scn)->sh_link = 1;
 	elf64_getshdr(scn)->sh_entsize = sizeof(*table);
 }
@@ -105,7 +108,8 @@ static inline int example_build(const struct example *e)
 	eh->e_version = EV_CURRENT;
 	eh->e_shstrndx = 1;
 	strings = (struct example_strings){ .n = 1 };
-	example_section_add(elf, example_string(&strings, ".strtab"), SHT_STRTAB, strings.bytes, sizeof(strings.bytes));
+	example_section_add(elf, example_string(&strings, ".strtab"), SHT_STRTAB, strings.bytes,
+			    sizeof(strings.bytes));
 	text = example_section_add(elf, example_string(&strings, ".text"), SHT_NOBITS, NULL, EXAMPLE_TEXT_SIZE);
 	elf64_getshdr(text)->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
 	elf64_getshdr(text)->sh_addr = EXAMPLE_TEXT;
@@ -118,7 +122,8 @@ static inline int example_build(const struct example *e)
 		note.type = NT_GNU_BUILD_ID;
 		memcpy(note.name, "GNU", 4);
 		memcpy(note.id, e->build_id, sizeof(note.id));
-		example_section_add(elf, example_string(&strings, ".note.gnu.build-id"), SHT_NOTE, &note, sizeof(note));
+		example_section_add(elf, example_string(&strings, ".note.gnu.build-id"), SHT_NOTE, &note,
+				    sizeof(note));
 	}
 	for (size_t i = 0; i < e->nsections; i++) {
 		const struct example_section *from = &e->sections[i];

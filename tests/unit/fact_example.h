@@ -27,17 +27,22 @@ static const struct fact_use example_uses[] = { { 1, 3, 0 }, { 5, 0, MOST }, { 2
 
 static const struct fact_sum example_sums[] = { { 0, 0 }, { 1, MOST }, { MOST, 2 }, { 3, 4 }, { 5, 6 } };
 static const struct fact_look example_looks[] = {
-	{ 1, true, true, NULL, "glibc 2.32 to 2.41", 5, MOST, MOST, MOST32, 3, MOST, 7, example_sums, 5, example_arguments, 4 },
-	{ MOST32, false, false, "too long", NULL, MOST, 0, 0, 0, 0, 0, MOST, example_sums, 0, example_arguments, 0 },
+	{ 1, true, true, NULL, "glibc 2.32 to 2.41", 5, MOST, MOST, MOST32, 3, MOST, 7, example_sums, 5,
+	  example_arguments, 4 },
+	{ MOST32, false, false, "too long", NULL, MOST, 0, 0, 0, 0, 0, MOST, example_sums, 0,
+	  example_arguments, 0 },
 };
-static const struct fact_judged example_judged[] = { { MOST, 0, 0 }, { 0x5010, 3, MOST }, { 0x5028, MOST, 0 }, { 0, 0, 0 } };
+static const struct fact_judged example_judged[] = {
+	{ MOST, 0, 0 }, { 0x5010, 3, MOST }, { 0x5028, MOST, 0 }, { 0, 0, 0 }
+};
 
 static const struct fact_sample example_samples[] = {
 	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST, 11, MOST },
 	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
 	{ .standing = true },
 };
-static const struct fact_budget example_budgets[] = { { 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST }, { MOST, .candidates = 200 } };
+static const struct fact_budget example_budgets[] = { { 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST },
+						      { MOST, .candidates = 200 } };
 
 #define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
 #define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
@@ -70,8 +75,14 @@ static const struct fact fact_examples[] = {
 	{ .kind = MMT_OBJECT, .object = { 0, 0, -1, true, true, example_uses, 0 } },
 	{ .kind = MMT_FAMILY, .family = MOST32 },
 	{ .kind = MMT_TIME },
-	INFORMATION(RUN, .run = { .id = "sixteen bytes.." "\xff", .piece = MOST32, .last = MOST32, .start_ns = INT64_MIN,
-				  .frontend = "ptrace", .mode = "", .writer = "mmattach 1" }),
+	INFORMATION(RUN, .run = { .id = "sixteen bytes.."
+					"\xff",
+				  .piece = MOST32,
+				  .last = MOST32,
+				  .start_ns = INT64_MIN,
+				  .frontend = "ptrace",
+				  .mode = "",
+				  .writer = "mmattach 1" }),
 	INFORMATION(RUN, .run = { .id = { 0 } }),
 	INFORMATION(RUN, .run = { .start_ns = INT64_MAX, .piece = 1 }),
 	INFORMATION(TARGET, .target = { INT32_MIN, "comm", NULL, example_arguments, 4 }),
@@ -158,7 +169,9 @@ static inline void example_object(uint64_t *state, struct fact *f)
 
 	for (size_t i = 0; i < 3; i++)
 		uses[i] = (struct fact_use){
-			(uint32_t)(example_random(state) % EXAMPLE_STACKS), example_number(state), example_number(state),
+			(uint32_t)(example_random(state) % EXAMPLE_STACKS),
+			example_number(state),
+			example_number(state),
 		};
 	f->object.addr = example_number(state);
 	f->object.birth_us = example_number(state);
@@ -184,7 +197,8 @@ static inline struct fact example_event(uint64_t *state, uint64_t *time_us)
 		f.kind == MMT_OBJECT ? example_object(state, &f) : example_ref(state, &f);
 		return f;
 	}
-	f.block.addr = example_random(state) % 4 ? 0x7f0000000000 + example_random(state) % 10000 * 16 : example_number(state);
+	f.block.addr = example_random(state) % 4 ? 0x7f0000000000 + example_random(state) % 10000 * 16
+						 : example_number(state);
 	f.block.size = example_number(state);
 	f.block.key = example_number(state);
 	f.block.birth_us = example_number(state);

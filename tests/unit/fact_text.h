@@ -55,8 +55,9 @@ static inline void fact_text_place(struct strbuf *sb, const struct fact *f)
 
 static inline void fact_text_module(struct strbuf *sb, const struct fact *f)
 {
-	strbuf_printf(sb, " %u %u 0x%llx 0x%llx 0x%llx", f->module.number, f->module.file, (unsigned long long)f->module.bias,
-		      (unsigned long long)f->module.lo, (unsigned long long)f->module.hi);
+	strbuf_printf(sb, " %u %u 0x%llx 0x%llx 0x%llx", f->module.number, f->module.file,
+		      (unsigned long long)f->module.bias, (unsigned long long)f->module.lo,
+		      (unsigned long long)f->module.hi);
 	fact_text_string(sb, f->module.path);
 	fact_text_string(sb, f->module.build_id);
 }
@@ -65,23 +66,24 @@ static inline void fact_text_sample(struct strbuf *sb, const struct fact *f)
 {
 	const struct fact_sample *s = f->sample.its;
 	const uint64_t numbers[] = {
-		s->seen, s->late_seen, s->chunk_bytes, s->site_seen, s->site_hits, s->rounds, s->full, s->exposed_us, s->hits2, s->hits_exposed,
-		s->exposed2, s->late_exposed_us, s->missed, s->stood_us,
+		s->seen,   s->late_seen,  s->chunk_bytes, s->site_seen,	   s->site_hits, s->rounds,
+		s->full,   s->exposed_us, s->hits2,	  s->hits_exposed, s->exposed2,	 s->late_exposed_us,
+		s->missed, s->stood_us,
 	};
 
 	strbuf_printf(sb, " %u %d:", f->sample.stack, s->standing);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
 	for (uint32_t i = 0; i < s->nsteps; i++)
-		strbuf_printf(sb, " %llu/%llu/%llu", (unsigned long long)s->steps[i].at_risk, (unsigned long long)s->steps[i].gone,
-			      (unsigned long long)s->steps[i].unknown);
+		strbuf_printf(sb, " %llu/%llu/%llu", (unsigned long long)s->steps[i].at_risk,
+			      (unsigned long long)s->steps[i].gone, (unsigned long long)s->steps[i].unknown);
 }
 
 static inline void fact_text_budget(struct strbuf *sb, const struct fact_budget *b)
 {
 	const uint64_t numbers[] = {
-		b->promise_ppm, b->spent_us, b->wall_us, b->worst_ppm, b->closed, b->closed_us, b->sites, b->sites_hit, b->sites_settled,
-		b->candidates, b->unfound,
+		b->promise_ppm, b->spent_us,  b->wall_us,	b->worst_ppm,  b->closed,  b->closed_us,
+		b->sites,	b->sites_hit, b->sites_settled, b->candidates, b->unfound,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
@@ -93,11 +95,12 @@ static inline void fact_text_look(struct strbuf *sb, const struct fact_look *l)
 	strbuf_printf(sb, " %u %d %d", l->number, l->taken, l->census);
 	fact_text_string(sb, l->why_not);
 	fact_text_string(sb, l->allocator);
-	strbuf_printf(sb, " %llu %llu %llu %u %u %llu-%llu:", (unsigned long long)l->expected_ns, (unsigned long long)l->had_ns,
-		      (unsigned long long)l->bytes, l->threads, l->not_stopped, (unsigned long long)l->judged,
-		      (unsigned long long)l->passed);
+	strbuf_printf(sb, " %llu %llu %llu %u %u %llu-%llu:", (unsigned long long)l->expected_ns,
+		      (unsigned long long)l->had_ns, (unsigned long long)l->bytes, l->threads, l->not_stopped,
+		      (unsigned long long)l->judged, (unsigned long long)l->passed);
 	for (uint32_t i = 0; i < l->nsums; i++)
-		strbuf_printf(sb, " %llu/%llu", (unsigned long long)l->sums[i].blocks, (unsigned long long)l->sums[i].bytes);
+		strbuf_printf(sb, " %llu/%llu", (unsigned long long)l->sums[i].blocks,
+			      (unsigned long long)l->sums[i].bytes);
 	for (uint32_t i = 0; i < l->ndoubts; i++)
 		fact_text_string(sb, l->doubts[i]);
 }
@@ -108,8 +111,8 @@ static inline void fact_text_judged(struct strbuf *sb, const struct fact *f)
 	for (uint32_t i = 0; i < f->judged.n; i++) {
 		const struct fact_judged *j = &f->judged.all[i];
 
-		strbuf_printf(sb, " 0x%llx %llu %llu", (unsigned long long)j->addr, (unsigned long long)j->with_blocks,
-			      (unsigned long long)j->with_bytes);
+		strbuf_printf(sb, " 0x%llx %llu %llu", (unsigned long long)j->addr,
+			      (unsigned long long)j->with_blocks, (unsigned long long)j->with_bytes);
 	}
 }
 
@@ -127,7 +130,8 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 			fact_text_string(sb, f->target.argv[i]);
 		break;
 	case MMT_FAMILY_NAME:
-		strbuf_printf(sb, " %u %d %d", f->family_name.number, f->family_name.refs, f->family_name.ranges);
+		strbuf_printf(sb, " %u %d %d", f->family_name.number, f->family_name.refs,
+			      f->family_name.ranges);
 		fact_text_string(sb, f->family_name.name);
 		fact_text_string(sb, f->family_name.noun);
 		break;
@@ -135,8 +139,8 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		fact_text_module(sb, f);
 		break;
 	case MMT_FRAME:
-		strbuf_printf(sb, " %u %u 0x%llx %d %d", f->frame.number, f->frame.module, (unsigned long long)f->frame.pc,
-			      f->frame.exact, f->frame.skip);
+		strbuf_printf(sb, " %u %u 0x%llx %d %d", f->frame.number, f->frame.module,
+			      (unsigned long long)f->frame.pc, f->frame.exact, f->frame.skip);
 		break;
 	case MMT_NODE:
 		strbuf_printf(sb, " %u %u %u", f->node.number, f->node.caller, f->node.frame);
@@ -171,7 +175,8 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		strbuf_printf(sb, " %u %llu", f->count.which, (unsigned long long)f->count.value);
 		break;
 	case MMT_GAP:
-		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->gap.start_us, (unsigned long long)f->gap.length_us);
+		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->gap.start_us,
+			      (unsigned long long)f->gap.length_us);
 		fact_text_string(sb, f->gap.why);
 		break;
 	case MMT_NOTE:
@@ -181,7 +186,8 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		fact_text_place(sb, f);
 		break;
 	case MMT_TOTALS:
-		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->totals.old, (unsigned long long)f->totals.twice);
+		strbuf_printf(sb, " %llu %llu", (unsigned long long)f->totals.old,
+			      (unsigned long long)f->totals.twice);
 		break;
 	case MMT_VERDICTS:
 		fact_text_look(sb, f->look);
@@ -199,8 +205,10 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		strbuf_printf(sb, " %d", f->memory.pid);
 		fact_text_string(sb, f->memory.name);
 		strbuf_printf(sb, " %llu %llu %llu %llu %llu %llu", (unsigned long long)f->memory.point.at_us,
-			      (unsigned long long)f->memory.point.anonymous, (unsigned long long)f->memory.point.file,
-			      (unsigned long long)f->memory.point.shared, (unsigned long long)f->memory.point.swapped,
+			      (unsigned long long)f->memory.point.anonymous,
+			      (unsigned long long)f->memory.point.file,
+			      (unsigned long long)f->memory.point.shared,
+			      (unsigned long long)f->memory.point.swapped,
 			      (unsigned long long)f->memory.point.heap);
 		break;
 	case MMT_RUNTIME:
@@ -220,15 +228,18 @@ static inline void fact_text_ref(struct strbuf *sb, const struct fact *f)
 static inline void fact_text_object(struct strbuf *sb, const struct fact *f)
 {
 	strbuf_printf(sb, " 0x%llx %llu %lld %d %d:", (unsigned long long)f->object.addr,
-		      (unsigned long long)f->object.birth_us, (long long)f->object.net, f->object.older, f->object.counted);
+		      (unsigned long long)f->object.birth_us, (long long)f->object.net, f->object.older,
+		      f->object.counted);
 	for (uint32_t i = 0; i < f->object.nuses; i++)
-		strbuf_printf(sb, " %u +%llu -%llu", f->object.uses[i].stack, (unsigned long long)f->object.uses[i].taken,
+		strbuf_printf(sb, " %u +%llu -%llu", f->object.uses[i].stack,
+			      (unsigned long long)f->object.uses[i].taken,
 			      (unsigned long long)f->object.uses[i].dropped);
 }
 
 static inline void fact_text_event(struct strbuf *sb, const struct fact *f)
 {
-	const unsigned long long addr = f->block.addr, size = f->block.size, key = f->block.key, birth = f->block.birth_us;
+	const unsigned long long addr = f->block.addr, size = f->block.size, key = f->block.key,
+				 birth = f->block.birth_us;
 
 	switch (f->kind) {
 	case MMT_ALLOC:
@@ -246,7 +257,8 @@ static inline void fact_text_event(struct strbuf *sb, const struct fact *f)
 		strbuf_printf(sb, " 0x%llx %u", addr, f->block.stack);
 		break;
 	case MMT_TWICE:
-		strbuf_printf(sb, " 0x%llx %u %u %u %llu", addr, f->block.stack, f->block.first, f->block.alloc, size);
+		strbuf_printf(sb, " 0x%llx %u %u %u %llu", addr, f->block.stack, f->block.first,
+			      f->block.alloc, size);
 		break;
 	case MMT_ASIDE:
 		strbuf_printf(sb, " %llu 0x%llx", key, addr);

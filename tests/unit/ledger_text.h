@@ -45,14 +45,17 @@ static inline void text_place(struct strbuf *sb, struct ledger *l, uint32_t fami
 	if (!p)
 		return;
 	text_stack(sb, l, stack);
-	strbuf_printf(sb, "  allocs %" PRIu64 " frees %" PRIu64 " blocks %" PRIu64 " bytes %" PRIu64 " span %" PRIu64 ":",
+	strbuf_printf(sb,
+		      "  allocs %" PRIu64 " frees %" PRIu64 " blocks %" PRIu64 " bytes %" PRIu64
+		      " span %" PRIu64 ":",
 		      p->allocs, p->frees, p->blocks, p->bytes, series_span_us(&p->series));
 	for (uint32_t i = 0; i < p->series.n; i++)
 		strbuf_printf(sb, " %" PRIu64, series_point(&p->series, i));
 	strbuf_putc(sb, '\n');
 }
 
-static inline void text_with(struct strbuf *sb, const struct ledger *l, uint32_t family, taddr addr, enum verdict verdict)
+static inline void text_with(struct strbuf *sb, const struct ledger *l, uint32_t family, taddr addr,
+			     enum verdict verdict)
 {
 	struct verdict_place place = { 0 };
 	struct verdict_block b;
@@ -74,8 +77,8 @@ static inline void text_blocks(struct strbuf *sb, const struct ledger *l, uint32
 	qsort(addrs, n, sizeof(*addrs), text_compare);
 	for (size_t i = 0; i < n; i++) {
 		live_get(live, addrs[i], &b);
-		strbuf_printf(sb, "  %" PRIx64 " %" PRIu64 " born %" PRIu64 " by %ld %s", addrs[i], b.size, b.birth_us,
-			      text_number(l, b.stack), verdict_name(ledger_verdict(l, &b)));
+		strbuf_printf(sb, "  %" PRIx64 " %" PRIu64 " born %" PRIu64 " by %ld %s", addrs[i], b.size,
+			      b.birth_us, text_number(l, b.stack), verdict_name(ledger_verdict(l, &b)));
 		text_with(sb, l, family, addrs[i], ledger_verdict(l, &b));
 		strbuf_putc(sb, '\n');
 	}
@@ -95,7 +98,8 @@ static inline void text_object(struct strbuf *sb, const struct ledger *l, taddr 
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		const struct object_use *u = &o->uses[(uint32_t)order[i]];
 
-		strbuf_printf(sb, " %ld +%" PRIu64 " -%" PRIu64, text_number(l, u->stack), u->taken, u->dropped);
+		strbuf_printf(sb, " %ld +%" PRIu64 " -%" PRIu64, text_number(l, u->stack), u->taken,
+			      u->dropped);
 	}
 	strbuf_putc(sb, '\n');
 	free(order);
@@ -139,8 +143,9 @@ static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t famil
 	text_blocks(&book, l, family);
 	text_objects(&book, l, l->books[family].objects);
 	if (book.len)
-		strbuf_printf(sb, "family %u %s%s taken %" PRIu64 " dropped %" PRIu64 "\n%s", f->number, f->name ? f->name : "-",
-			      f->refs ? " refs" : "", l->books[family].taken, l->books[family].dropped, strbuf_str(&book));
+		strbuf_printf(sb, "family %u %s%s taken %" PRIu64 " dropped %" PRIu64 "\n%s", f->number,
+			      f->name ? f->name : "-", f->refs ? " refs" : "", l->books[family].taken,
+			      l->books[family].dropped, strbuf_str(&book));
 	strbuf_fini(&book);
 }
 
@@ -167,10 +172,12 @@ static inline void text_run(struct strbuf *sb, const struct ledger *l)
 	strbuf_printf(sb, "target %d %s %s", l->target.pid, text_or(l->target.comm), text_or(l->target.exe));
 	for (uint32_t i = 0; i < l->target.argc; i++)
 		strbuf_printf(sb, " %s", text_or(l->target.argv[i]));
-	strbuf_printf(sb, "\nallocs %" PRIu64 " frees %" PRIu64 " unmatched %" PRIu64 " twice %" PRIu64
-		      " held %" PRIu64 " bytes %" PRIu64 "\n", l->allocs, l->frees, l->unmatched_frees, l->double_frees,
-		      l->held_blocks, l->held_bytes);
-	strbuf_printf(sb, "displaced %" PRIu64 " reborn %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n",
+	strbuf_printf(sb,
+		      "\nallocs %" PRIu64 " frees %" PRIu64 " unmatched %" PRIu64 " twice %" PRIu64
+		      " held %" PRIu64 " bytes %" PRIu64 "\n",
+		      l->allocs, l->frees, l->unmatched_frees, l->double_frees, l->held_blocks, l->held_bytes);
+	strbuf_printf(sb,
+		      "displaced %" PRIu64 " reborn %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n",
 		      l->displaced, l->reborn, l->undefined, l->nonsense);
 	for (uint32_t i = 0; i < LEDGER_COUNTS; i++)
 		if (l->counts[i])
@@ -184,9 +191,9 @@ static inline void text_look(struct strbuf *sb, const struct ledger *l)
 
 	if (!l->look.told)
 		return;
-	strbuf_printf(sb, "look %u %d %d %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u judges %d:", k->number, k->taken, k->census,
-		      text_or(k->why_not), text_or(k->allocator), k->expected_ns, k->had_ns, k->bytes, k->threads, k->not_stopped,
-		      ledger_judges(l));
+	strbuf_printf(sb, "look %u %d %d %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u judges %d:", k->number,
+		      k->taken, k->census, text_or(k->why_not), text_or(k->allocator), k->expected_ns,
+		      k->had_ns, k->bytes, k->threads, k->not_stopped, ledger_judges(l));
 	for (uint32_t i = 0; i < k->nsums; i++)
 		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64, k->sums[i].blocks, k->sums[i].bytes);
 	for (uint32_t i = 0; i < k->ndoubts; i++)
@@ -197,37 +204,41 @@ static inline void text_look(struct strbuf *sb, const struct ledger *l)
 static inline void text_lists(struct strbuf *sb, const struct ledger *l)
 {
 	for (size_t i = 0; i < l->nprobes; i++)
-		strbuf_printf(sb, "probe %u %s %s %s %" PRIu64 "\n", l->probes[i].number, text_or(l->probes[i].rule),
-			      text_or(l->probes[i].module), text_or(l->probes[i].note), l->probes[i].hits);
+		strbuf_printf(sb, "probe %u %s %s %s %" PRIu64 "\n", l->probes[i].number,
+			      text_or(l->probes[i].rule), text_or(l->probes[i].module),
+			      text_or(l->probes[i].note), l->probes[i].hits);
 	for (size_t i = 0; i < l->nlost; i++)
 		strbuf_printf(sb, "lost %s %" PRIu64 "\n", l->lost[i].reason, l->lost[i].count);
 	for (size_t i = 0; i < l->ngaps; i++)
-		strbuf_printf(sb, "gap %" PRIu64 " %" PRIu64 " %s\n", l->gaps[i].start_us, l->gaps[i].length_us,
-			      text_or(l->gaps[i].why));
+		strbuf_printf(sb, "gap %" PRIu64 " %" PRIu64 " %s\n", l->gaps[i].start_us,
+			      l->gaps[i].length_us, text_or(l->gaps[i].why));
 	for (size_t i = 0; i < l->nnotes; i++)
 		strbuf_printf(sb, "note %s\n", l->notes[i]);
 	for (size_t i = 0; i < l->nskips; i++)
 		strbuf_printf(sb, "skip %s\n", l->skips[i]);
 	for (size_t i = 0; i < l->ntwice; i++)
-		strbuf_printf(sb, "twice %u: %ld %ld %ld: %" PRIu64 " times, first %" PRIx64 " at %" PRIu64 "\n",
+		strbuf_printf(sb,
+			      "twice %u: %ld %ld %ld: %" PRIu64 " times, first %" PRIx64 " at %" PRIu64 "\n",
 			      l->defs.families[l->twice[i].family].number, text_number(l, l->twice[i].second),
-			      text_number(l, l->twice[i].first), text_number(l, l->twice[i].alloc), l->twice[i].count,
-			      l->twice[i].sample, l->twice[i].time_us);
+			      text_number(l, l->twice[i].first), text_number(l, l->twice[i].alloc),
+			      l->twice[i].count, l->twice[i].sample, l->twice[i].time_us);
 }
 
 static inline void text_sample(struct strbuf *sb, const struct ledger *l, const struct ledger_sample *s)
 {
 	const struct fact_sample *i = &s->its;
 	const uint64_t numbers[] = {
-		i->seen, i->late_seen, i->chunk_bytes, i->site_seen, i->site_hits, i->rounds, i->full, i->exposed_us, i->hits2, i->hits_exposed,
-		i->exposed2, i->standing, i->nsteps, i->late_exposed_us, i->missed, i->stood_us,
+		i->seen,   i->late_seen,       i->chunk_bytes, i->site_seen,	i->site_hits, i->rounds,
+		i->full,   i->exposed_us,      i->hits2,       i->hits_exposed, i->exposed2,  i->standing,
+		i->nsteps, i->late_exposed_us, i->missed,      i->stood_us,
 	};
 
 	strbuf_printf(sb, "sample %u/%ld:", l->defs.families[s->family].number, text_number(l, s->stack));
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
 		strbuf_printf(sb, " %" PRIu64, numbers[k]);
 	for (uint32_t k = 0; k < i->nsteps; k++)
-		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64 "/%" PRIu64, i->steps[k].at_risk, i->steps[k].gone, i->steps[k].unknown);
+		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64 "/%" PRIu64, i->steps[k].at_risk, i->steps[k].gone,
+			      i->steps[k].unknown);
 	strbuf_putc(sb, '\n');
 }
 
@@ -238,7 +249,8 @@ static inline void text_samples(struct strbuf *sb, const struct ledger *l)
 	uint64_t *order = calloc(2 * s->n + 1, sizeof(*order));
 
 	for (size_t i = 0; i < s->n; i++) {
-		order[2 * i] = (uint64_t)l->defs.families[s->all[i].family].number << 32 | l->defs.stacks[s->all[i].stack].number;
+		order[2 * i] = (uint64_t)l->defs.families[s->all[i].family].number << 32 |
+			       l->defs.stacks[s->all[i].stack].number;
 		order[2 * i + 1] = i;
 	}
 	qsort(order, s->n, 2 * sizeof(*order), text_compare);
@@ -246,8 +258,9 @@ static inline void text_samples(struct strbuf *sb, const struct ledger *l)
 		text_sample(sb, l, &s->all[order[2 * i + 1]]);
 	free(order);
 	if (s->has_budget)
-		strbuf_printf(sb, "budget %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", s->budget.promise_ppm, s->budget.spent_us,
-			      s->budget.wall_us, s->budget.closed, s->budget.unfound);
+		strbuf_printf(sb, "budget %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			      s->budget.promise_ppm, s->budget.spent_us, s->budget.wall_us, s->budget.closed,
+			      s->budget.unfound);
 }
 
 /* The caller frees it. */

@@ -22,23 +22,25 @@ static inline void example_init(struct memory_example *m)
 }
 
 /* @size bytes of zeros at @lo, mapped with @perms ("rw-p") and @path; returns the words to write to. */
-static inline uint64_t *example_map(struct memory_example *m, taddr lo, uint64_t size, const char *perms, const char *path)
+static inline uint64_t *example_map(struct memory_example *m, taddr lo, uint64_t size, const char *perms,
+				    const char *path)
 {
 	uint64_t *bytes = calloc(1, size);
 
 	assert_non_null(bytes);
 	assert_int_equal(snapshot_own(&m->s, bytes, 0), 0);
 	assert_int_equal(snapshot_add_piece(&m->s, lo, size, bytes), 0);
-	strbuf_printf(&m->maps, "%" PRIx64 "-%" PRIx64 " %s 00000000 00:%s %d %s\n", lo, lo + size, perms, *path == '/' ? "01" : "00",
-		      *path == '/' ? 7 : 0, path);
+	strbuf_printf(&m->maps, "%" PRIx64 "-%" PRIx64 " %s 00000000 00:%s %d %s\n", lo, lo + size, perms,
+		      *path == '/' ? "01" : "00", *path == '/' ? 7 : 0, path);
 	return bytes;
 }
 
 /* A mapping without contents in the snapshot. */
-static inline void example_gap(struct memory_example *m, taddr lo, uint64_t size, const char *perms, const char *path)
+static inline void example_gap(struct memory_example *m, taddr lo, uint64_t size, const char *perms,
+			       const char *path)
 {
-	strbuf_printf(&m->maps, "%" PRIx64 "-%" PRIx64 " %s 00000000 00:%s %d %s\n", lo, lo + size, perms, *path == '/' ? "01" : "00",
-		      *path == '/' ? 7 : 0, path);
+	strbuf_printf(&m->maps, "%" PRIx64 "-%" PRIx64 " %s 00000000 00:%s %d %s\n", lo, lo + size, perms,
+		      *path == '/' ? "01" : "00", *path == '/' ? 7 : 0, path);
 }
 
 static inline struct snapshot_thread *example_thread(struct memory_example *m, pid_t tid, taddr sp)

@@ -46,7 +46,11 @@ struct run {
 	bool held[FAMILIES][ADDRESSES];
 	struct aside { bool open; uint32_t family; uint64_t k; bool held; } aside[KEYS];
 	uint64_t events, ring, hits;
-	struct judgement { uint32_t family; enum verdict verdict; struct fact_judged its; } judged[FAMILIES * (ADDRESSES + KEYS)];
+	struct judgement {
+		uint32_t family;
+		enum verdict verdict;
+		struct fact_judged its;
+	} judged[FAMILIES * (ADDRESSES + KEYS)];
 	size_t njudged, told;		/* verdicts of a look; how many of them were put */
 	uint32_t looks;
 	/*
@@ -82,7 +86,8 @@ static bool is_of_objects(uint32_t family)
 /* Stack i: a chain of i % 4 frames, the outer ones shared. The order of the numbers is unusual. */
 static void define_all(struct run *r)
 {
-	static const struct fact_name names[] = { { "inner", "_Z5inner", "a.c", 3, true }, { "outer", NULL, NULL, 0, false } };
+	static const struct fact_name names[] = { { "inner", "_Z5inner", "a.c", 3, true },
+						  { "outer", NULL, NULL, 0, false } };
 
 	static const char *const families[FAMILIES] = { "libc", "pool", "fd", "dict", "inode" };
 	static const char *const tags[] = { "first", "second" };
@@ -106,7 +111,8 @@ static void define_all(struct run *r)
 	module.module.build_id = "ab";
 	define(r, module);
 	for (uint32_t i = 0; i < STACKS; i++) {
-		struct fact frame = info(MMT_FRAME), node = info(MMT_NODE), stack = info(MMT_STACK), its = info(MMT_NAMES);
+		struct fact frame = info(MMT_FRAME), node = info(MMT_NODE), stack = info(MMT_STACK),
+			    its = info(MMT_NAMES);
 
 		frame.frame.number = i;
 		frame.frame.module = i % 5 ? 1 : FACT_NONE;
@@ -143,13 +149,15 @@ static int put_head(void *ctx, struct writer *w, uint32_t piece)
 {
 	static const char *const argv[] = { "svc", "" };
 	struct run *r = ctx;
-	struct fact run = info(MMT_RUN), target = info(MMT_TARGET), probe = info(MMT_PROBE), skip = info(MMT_SKIP);
+	struct fact run = info(MMT_RUN), target = info(MMT_TARGET), probe = info(MMT_PROBE),
+		    skip = info(MMT_SKIP);
 	int err;
 
 	(void)piece;
 	run.time_us = target.time_us = probe.time_us = skip.time_us = r->now;
 	run.run = (struct fact_run){
-		.id = { 1, 2, 3 }, .piece = r->npieces > 1 ? r->piece + 1 : 0, .start_ns = 77, .frontend = "ptrace",
+		.id = { 1, 2, 3 }, .piece = r->npieces > 1 ? r->piece + 1 : 0, .start_ns = 77,
+		.frontend = "ptrace",
 		.mode = "exact", .writer = "test",
 	};
 	target.target.pid = 5;
@@ -274,9 +282,12 @@ static uint64_t sample_rnd(struct run *r, uint64_t below)
 static void put_sample(struct run *r)
 {
 	struct fact_sample its = {
-		.seen = sample_rnd(r, 1000), .chunk_bytes = sample_rnd(r, 99999), .site_seen = sample_rnd(r, 2000), .site_hits = sample_rnd(r, 2000),
-		.rounds = sample_rnd(r, 99), .exposed_us = sample_rnd(r, 1000000), .exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),
-		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1), .late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
+		.seen = sample_rnd(r, 1000), .chunk_bytes = sample_rnd(r, 99999),
+		.site_seen = sample_rnd(r, 2000), .site_hits = sample_rnd(r, 2000),
+		.rounds = sample_rnd(r, 99), .exposed_us = sample_rnd(r, 1000000),
+		.exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),
+		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1),
+		.late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
 		.stood_us = sample_rnd(r, 9999),
 	};
 	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99), .wall_us = r->now, .unfound = sample_rnd(r, 9) };
@@ -306,7 +317,8 @@ static void put_memory(struct run *r)
 	}
 	f.memory.pid = (int32_t)(sample_rnd(r, 4) ? 1 : sample_rnd(r, 5));
 	f.memory.name = sample_rnd(r, 2) ? "worker" : NULL;
-	f.memory.point = (struct memory_point){ r->now / 2, sample_rnd(r, 99999), sample_rnd(r, 999), sample_rnd(r, 9), sample_rnd(r, 9), sample_rnd(r, 9) };
+	f.memory.point = (struct memory_point){ r->now / 2,	  sample_rnd(r, 99999), sample_rnd(r, 999),
+						sample_rnd(r, 9), sample_rnd(r, 9),	sample_rnd(r, 9) };
 	put(r, f);
 }
 
@@ -354,7 +366,8 @@ static void put_forget(struct run *r, uint64_t k)
 /* The object's own count may be anything, and so may the references seen. */
 static void put_ref(struct run *r, uint64_t k)
 {
-	static const uint32_t kinds[] = { MMT_REF, MMT_REF, MMT_REF, MMT_UNREF, MMT_UNREF, MMT_UNREF, MMT_BORN, MMT_COUNTED };
+	static const uint32_t kinds[] = { MMT_REF,   MMT_REF,	MMT_REF,  MMT_UNREF,
+					  MMT_UNREF, MMT_UNREF, MMT_BORN, MMT_COUNTED };
 	struct fact f = { .kind = kinds[rnd(rnd(4) ? 6 : 8)], .ref = { .addr = address(k) } };
 
 	if (f.kind == MMT_COUNTED) {
@@ -428,10 +441,14 @@ static void tell_judgements(struct run *r, size_t until)
 static void begin_look(struct run *r)
 {
 	static const char *const doubts[] = { "swapped", "a thread ran" };
-	const struct fact_sum sums[VERDICT_COUNT] = { { 0, 0 }, { rnd(10), rnd(10) }, { 1, 2 }, { 3, 4 }, { 5, rnd(10) } };
+	const struct fact_sum sums[VERDICT_COUNT] = {
+		{ 0, 0 }, { rnd(10), rnd(10) }, { 1, 2 }, { 3, 4 }, { 5, rnd(10) }
+	};
 	struct fact_look look = {
-		.number = ++r->looks, .taken = rnd(5), .census = rnd(2), .allocator = rnd(2) ? "glibc" : NULL, .had_ns = rnd(1000),
-		.threads = 3, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts, .ndoubts = (uint32_t)rnd(3),
+		.number = ++r->looks, .taken = rnd(5), .census = rnd(2), .allocator = rnd(2) ? "glibc" : NULL,
+		.had_ns = rnd(1000),
+		.threads = 3, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts,
+		.ndoubts = (uint32_t)rnd(3),
 	};
 	struct fact f = info(MMT_VERDICTS);
 

@@ -36,7 +36,8 @@ static inline struct summary_use example_use(uint32_t place, uint64_t count, uin
 					     uint64_t in_all, struct summary_frame *frames, size_t depth)
 {
 	return (struct summary_use){
-		.place = place, .count = count, .per_object = (double)count / (double)objects, .taken_in_all = in_all,
+		.place = place, .count = count, .per_object = (double)count / (double)objects,
+		.taken_in_all = in_all,
 		.kept = kept, .stack = { frames, depth },
 	};
 }
@@ -44,7 +45,8 @@ static inline struct summary_use example_use(uint32_t place, uint64_t count, uin
 static inline void add_leaked_dicts(struct summary *s)
 {
 	struct summary_use taken[] = {
-		example_use(1, 529, 529, 529, 5292, in_dict_new, 2), example_use(2, 529, 529, 529, 5292, in_unserialize, 1),
+		example_use(1, 529, 529, 529, 5292, in_dict_new, 2),
+		example_use(2, 529, 529, 529, 5292, in_unserialize, 1),
 		example_use(3, 529, 529, 529, 529, in_leaky, 3),
 	};
 	struct summary_use dropped[] = {
@@ -57,8 +59,10 @@ static inline void add_leaked_dicts(struct summary *s)
 	summary_sort_uses(taken, 3);
 	summary_sort_uses(dropped, 2);
 	summary_add_refs(s, &(struct summary_refs){
-		.family = "dict", .objects = 529, .net = 1, .signature = 1, .oldest_s = 598.2, .youngest_s = 1.1,
-		.growth = { GROWTH_GROWS, 53, 0 }, .series = series, .npoints = 4, .samples = samples, .nsamples = 2,
+		.family = "dict", .objects = 529, .net = 1, .signature = 1, .oldest_s = 598.2,
+		.youngest_s = 1.1,
+		.growth = { GROWTH_GROWS, 53, 0 }, .series = series, .npoints = 4, .samples = samples,
+		.nsamples = 2,
 		.taken = taken, .ntaken = 3, .dropped = dropped, .ndropped = 2 });
 }
 
@@ -67,7 +71,8 @@ static inline void add_old_dicts(struct summary *s)
 	struct summary_use dropped[] = { example_use(5, 8, 4, 0, 0, in_done, 1) };
 
 	summary_add_refs(s, &(struct summary_refs){
-		.family = "dict", .objects = 4, .net = -2, .older = true, .signature = 2, .oldest_s = 500, .youngest_s = 400,
+		.family = "dict", .objects = 4, .net = -2, .older = true, .signature = 2, .oldest_s = 500,
+		.youngest_s = 400,
 		.dropped = dropped, .ndropped = 1 });
 }
 
@@ -77,18 +82,22 @@ static inline void add_cached_inodes(struct summary *s)
 	for (uint64_t net = 1; net <= 6; net++) {
 		uint64_t n = 12 - 2 * (net - 1);
 		struct summary_use taken[] = {
-			example_use(1, n, n, 42, 900, in_dict_new, 2), example_use(2, n * (net + 1), n, 90, 2000, in_cbk, 1),
+			example_use(1, n, n, 42, 900, in_dict_new, 2),
+			example_use(2, n * (net + 1), n, 90, 2000, in_cbk, 1),
 		};
 		struct summary_use dropped[] = { example_use(3, 2 * n, n, 0, 0, in_done, 1) };
 
 		summary_sort_uses(taken, 2);
 		summary_add_refs(s, &(struct summary_refs){
-			.family = "inode", .noun = "inode", .objects = n, .net = (int64_t)net, .counted = true, .signature = 7,
-			.oldest_s = 590, .youngest_s = (double)net, .growth = { GROWTH_LEVEL, 0, 120 }, .taken = taken,
+			.family = "inode", .noun = "inode", .objects = n, .net = (int64_t)net,
+			.counted = true, .signature = 7,
+			.oldest_s = 590, .youngest_s = (double)net, .growth = { GROWTH_LEVEL, 0, 120 },
+			.taken = taken,
 			.ntaken = 2, .dropped = dropped, .ndropped = 1 });
 	}
 	summary_add_refs(s, &(struct summary_refs){
-		.family = "inode", .noun = "inode", .objects = 1, .net = 3, .older = true, .counted = true, .signature = 8,
+		.family = "inode", .noun = "inode", .objects = 1, .net = 3, .older = true, .counted = true,
+		.signature = 8,
 		.oldest_s = 580, .youngest_s = 580 });
 }
 
@@ -126,14 +135,33 @@ static inline void families_example(struct summary *s)
 							 .bytes = 12 });
 	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 11113, .dropped = 10592,
 							 .kept = 533, .older = 4, .net = 529 });
-	summary_add_family(s, &(struct summary_family){ .name = "inode", .noun = "inode", .refs = true, .taken = 2900,
-							 .dropped = 2800, .kept = 43, .older = 1, .net = 112 });
-	summary_add_group(s, &(struct summary_group){ .family = "fd", .blocks = 12, .bytes = 12, .allocs = 40, .frees = 28,
-						      .oldest_s = 9, .youngest_s = 1, .growth = { GROWTH_GROWS, 1.2, 0 },
+	summary_add_family(s, &(struct summary_family){ .name = "inode",
+							.noun = "inode",
+							.refs = true,
+							.taken = 2900,
+							.dropped = 2800,
+							.kept = 43,
+							.older = 1,
+							.net = 112 });
+	summary_add_group(s, &(struct summary_group){ .family = "fd",
+						      .blocks = 12,
+						      .bytes = 12,
+						      .allocs = 40,
+						      .frees = 28,
+						      .oldest_s = 9,
+						      .youngest_s = 1,
+						      .growth = { GROWTH_GROWS, 1.2, 0 },
 						      .stack = { &frame, 1 } });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .tag = "gf_common_mt_strdup", .blocks = 70, .bytes = 4087,
-						      .allocs = 700, .frees = 630, .oldest_s = 9, .youngest_s = 1,
-						      .growth = { GROWTH_LEVEL, 0, 300 }, .stack = { &frame, 1 } });
+	summary_add_group(s, &(struct summary_group){ .family = "libc",
+						      .tag = "gf_common_mt_strdup",
+						      .blocks = 70,
+						      .bytes = 4087,
+						      .allocs = 700,
+						      .frees = 630,
+						      .oldest_s = 9,
+						      .youngest_s = 1,
+						      .growth = { GROWTH_LEVEL, 0, 300 },
+						      .stack = { &frame, 1 } });
 	add_cached_inodes(s);
 	add_old_dicts(s);
 	add_leaked_dicts(s);

@@ -29,8 +29,10 @@ static inline void add_level(struct summary *s)
 	taddr samples[] = { 0x55559000, 0x55559020 };
 
 	summary_add_group(s, &(struct summary_group){
-		.family = "libc", .blocks = 2, .bytes = 1048576, .bytes_direct = 1048576, .allocs = 599, .frees = 597,
-		.oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE, .growth = { GROWTH_LEVEL, 0, 5 },
+		.family = "libc", .blocks = 2, .bytes = 1048576, .bytes_direct = 1048576, .allocs = 599,
+		.frees = 597,
+		.oldest_s = 9, .youngest_s = 1.25, .verdict = VERDICT_DEFINITE,
+		.growth = { GROWTH_LEVEL, 0, 5 },
 		.series = series, .npoints = 4, .stack = { stack, 3, .end = STACK_CUT }, .samples = samples,
 		.nsamples = 2 });
 }
@@ -39,26 +41,44 @@ static inline void add_level(struct summary *s)
 static inline void add_growing(struct summary *s)
 {
 	struct summary_frame stack[] = {
-		{ .pc = 0x7f0000001111, .module = "/usr/lib/libstdc++.so.6", .offset = 0x1111,
-		  .function = "operator new(unsigned long)", .linkage = "_Znwm" },
-		{ .pc = 0x55003333, .module = MODULE, .build_id = "0a1b", .offset = 0x3333,
-		  .function = "std::allocator<int>::allocate(unsigned long)", .file = "allocator.h", .line = 9, .inlined = true },
-		{ .pc = 0x55003333, .module = MODULE, .build_id = "0a1b", .offset = 0x3333,
-		  .function = "session_open", .file = "/src/svc/session.cc", .line = 120 },
+		{ .pc = 0x7f0000001111,
+		  .module = "/usr/lib/libstdc++.so.6",
+		  .offset = 0x1111,
+		  .function = "operator new(unsigned long)",
+		  .linkage = "_Znwm" },
+		{ .pc = 0x55003333,
+		  .module = MODULE,
+		  .build_id = "0a1b",
+		  .offset = 0x3333,
+		  .function = "std::allocator<int>::allocate(unsigned long)",
+		  .file = "allocator.h",
+		  .line = 9,
+		  .inlined = true },
+		{ .pc = 0x55003333,
+		  .module = MODULE,
+		  .build_id = "0a1b",
+		  .offset = 0x3333,
+		  .function = "session_open",
+		  .file = "/src/svc/session.cc",
+		  .line = 120 },
 		example_main[0],
 	};
-	struct growth_point series[] = { { 1, 0 }, { 3, 20000 }, { 5, 30000 }, { 7, 42000 }, { 9, 60000 }, { 10, 65536 } };
+	struct growth_point series[] = { { 1, 0 },     { 3, 20000 }, { 5, 30000 },
+					 { 7, 42000 }, { 9, 60000 }, { 10, 65536 } };
 
 	summary_add_group(s, &(struct summary_group){
-		.family = "libc", .blocks = 64, .bytes = 65536, .bytes_direct = 65536, .allocs = 65, .frees = 1,
-		.oldest_s = 8.5, .youngest_s = 0.1, .growth = { GROWTH_GROWS, 393216, 0 }, .series = series, .npoints = 6,
+		.family = "libc", .blocks = 64, .bytes = 65536, .bytes_direct = 65536, .allocs = 65,
+		.frees = 1,
+		.oldest_s = 8.5, .youngest_s = 0.1, .growth = { GROWTH_GROWS, 393216, 0 }, .series = series,
+		.npoints = 6,
 		.stack = { stack, 4, .wrappers = 2 } });
 }
 
 static inline void add_twice(struct summary *s)
 {
 	summary_add_twice(s, &(struct summary_twice){
-		.family = "libc", .count = 3, .sample = 0x55558000, .time_s = 4.5, .second = { example_main, 1, STACK_WHOLE },
+		.family = "libc", .count = 3, .sample = 0x55558000, .time_s = 4.5,
+		.second = { example_main, 1, STACK_WHOLE },
 		.alloc = { example_main, 1, STACK_LOST } });
 	summary_add_twice(s, &(struct summary_twice){ .family = "libc", .count = 1, .sample = 0x55558100, .time_s = 6 });
 }

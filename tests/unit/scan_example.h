@@ -23,17 +23,29 @@ static inline void scan_example_groups(struct summary *s)
 
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 900, .bytes = 1 << 20, .verdict = VERDICT_INDIRECT,
 		.kind = { .label = "1032 bytes", .size_low = 1032, .size_high = 1032, .content = "text: \"" SCAN_HOSTILE "\"" } });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 3000, .bytes = 3 << 20, .bytes_direct = 3 << 20,
-		.verdict = VERDICT_DEFINITE, .samples = samples, .nsamples = 3,
-		.kind = { .label = "ns::Session<" SCAN_HOSTILE ">", .class_name = "ns::Session<" SCAN_HOSTILE ">", .module = "/usr/lib/libsvc.so.1",
-			  .size_low = 1048, .size_high = 1048, .indirect_blocks = 900, .indirect_bytes = 1 << 20 } });
+	summary_add_group(s, &(struct summary_group){ .family = "libc",
+						      .blocks = 3000,
+						      .bytes = 3 << 20,
+						      .bytes_direct = 3 << 20,
+						      .verdict = VERDICT_DEFINITE,
+						      .samples = samples,
+						      .nsamples = 3,
+						      .kind = { .label = "ns::Session<" SCAN_HOSTILE ">",
+								.class_name = "ns::Session<" SCAN_HOSTILE ">",
+								.module = "/usr/lib/libsvc.so.1",
+								.size_low = 1048,
+								.size_high = 1048,
+								.indirect_blocks = 900,
+								.indirect_bytes = 1 << 20 } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24, .bytes_direct = 24,
 		.verdict = VERDICT_POSSIBLE, .samples = samples, .nsamples = 1,
 		.kind = { .label = "24 bytes", .size_low = 24, .size_high = 24 } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 20, .bytes = 700000, .bytes_direct = 700000,
-		.verdict = VERDICT_REACHABLE, .kind = { .label = "32 KiB to 64 KiB", .size_low = 33000, .size_high = 37000 } });
+		.verdict = VERDICT_REACHABLE,
+		.kind = { .label = "32 KiB to 64 KiB", .size_low = 33000, .size_high = 37000 } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 4, .bytes = 800, .bytes_direct = 800,
-		.verdict = VERDICT_REACHABLE, .stack = { stack, 1 }, .kind = { .size_low = 200, .size_high = 200 } });
+		.verdict = VERDICT_REACHABLE, .stack = { stack, 1 },
+		.kind = { .size_low = 200, .size_high = 200 } });
 }
 
 static inline void scan_example_heap(struct scan_report *r)
@@ -44,7 +56,8 @@ static inline void scan_example_heap(struct scan_report *r)
 	r->heap.mmapped_claimed = 135168;
 	r->heap.unseen_bytes = 4096;
 	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .system_bytes = 10 << 20, .walked_bytes = 9 << 20,
-		.used = { 3900, 5 << 20 }, .fast = { 2, 64 }, .tcache = { 7, 700 }, .bins = { 30, 3 << 20 }, .top_bytes = 1 << 20, .other_bytes = 656 });
+		.used = { 3900, 5 << 20 }, .fast = { 2, 64 }, .tcache = { 7, 700 }, .bins = { 30, 3 << 20 },
+		.top_bytes = 1 << 20, .other_bytes = 656 });
 	scan_add_problem(r, 0x5555a000, "a size that is no size: 0x41414141");
 	r->more_problems = 2;
 }

@@ -4,13 +4,16 @@
 #define SCAN_EXAMPLE_TEXT_H
 
 static const char whole[] =
-	"svc (1234) has 3925 blocks in use, 4.7 MiB: definitely lost 3000 (3.0 MiB), lost with others 900 (1.0 MiB), possibly lost 1 (24 B)\n"
-	"incomplete: 12.0 KiB of memory could not be read, the heap is corrupt at 3 places, the allocator's own figures differ; see the end of this report\n"
+	"svc (1234) has 3925 blocks in use, 4.7 MiB: definitely lost 3000 (3.0 MiB), lost with others 900 "
+	"(1.0 MiB), possibly lost 1 (24 B)\n"
+	"incomplete: 12.0 KiB of memory could not be read, the heap is corrupt at 3 places, the allocator's "
+	"own figures differ; see the end of this report\n"
 	"verdicts may be weaker than they look: 1 doubt; see the end of this report\n"
 	"\n"
 	"             bytes  share   blocks  what\n"
 	"definitely lost\n"
-	"  [1]      3.0 MiB    64%     3000  ns::Session<evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,>, and 1.0 MiB in 900 blocks with them\n"
+	"  [1]      3.0 MiB    64%     3000  ns::Session<evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,>, and 1.0 MiB "
+	"in 900 blocks with them\n"
 	"\n"
 	"possibly lost\n"
 	"  [2]         24 B  <0.1%        1  24 bytes\n"
@@ -23,7 +26,8 @@ static const char whole[] =
 	"  [5]        800 B  <0.1%        4  session_open svc.c:42\n"
 	"\n"
 	"[1] 3.0 MiB (64%) in 3000 blocks, definitely lost, and 1.0 MiB in 900 blocks with them\n"
-	"    C++ class ns::Session<evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,> (libsvc.so.1), 1048 bytes each, for example 0x55559000, 0x55559020, 0x55559040\n"
+	"    C++ class ns::Session<evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,> (libsvc.so.1), 1048 bytes each, for "
+	"example 0x55559000, 0x55559020, 0x55559040\n"
 	"\n"
 	"[2] 24 B (<0.1%) in 1 block, possibly lost\n"
 	"    24 bytes each: 0x55559000\n"
@@ -49,7 +53,8 @@ static const char whole[] =
 	"               1.0 MiB   9.9%  free, at the ends of its heaps\n"
 	"                 656 B  <0.1%  its own data\n"
 	"                4096 B  <0.1%  NOT SEEN: behind what is corrupt, or not there to be read\n"
-	"  free      39% of what it has from the system is in no block: freed, but between blocks that are in\n"
+	"  free      39% of what it has from the system is in no block: freed, but between blocks that are "
+	"in\n"
 	"            use: fragmentation, not a leak\n"
 	"  hidden    99 B in 2 blocks of 1 group, by --min-bytes, --show, --focus or --ignore\n"
 	"  CORRUPT   at 0x5555a000: a size that is no size: 0x41414141\n"
@@ -59,14 +64,16 @@ static const char whole[] =
 
 /* With --top 0. */
 static const char *const pointed[] = {
-	"0x55559008 is 8 bytes inside of the block at 0x55559000 of 1048 bytes, ns::Session, definitely lost\n",
+	"0x55559008 is 8 bytes inside of the block at 0x55559000 of 1048 bytes, ns::Session, definitely "
+	"lost\n",
 	"  block 0x55558000 (40 bytes, Node, indirectly lost) +16            points at its beginning\n",
 	"  register rbx of thread 1235                                       points at its beginning\n",
 	"  stack of thread 1236, sp+0x40                                     points 8 bytes inside\n",
 	"  thread-local memory of thread 1236 at 0x7f0000001000              points at its beginning\n",
 	"  it is reached through:\n",
 	"    block 0x55558000 (40 bytes, Node, indirectly lost) +16            points at its beginning\n",
-	"    data of svc+0x4010 (sessionsevil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,+16)          points at its beginning\n",
+	"    data of svc+0x4010 (sessionsevil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,+16)          points at its "
+	"beginning\n",
 	"0x1000 is in no block that is in use, but in no mapping of the process\n",
 	"  nothing points there\n",
 	"  data of svc+0x4010 (sessions",

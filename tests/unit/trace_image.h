@@ -64,7 +64,9 @@ static inline void image_facts(struct image *m, uint32_t number, const struct fa
 	for (size_t i = 0; i < n; i++)
 		if (encoder_put(&e, &facts[i]))
 			abort();
-	image_block(m, (struct block_head){ number, (uint32_t)e.n, (uint32_t)e.n, MMT_CODEC_STORED, IMAGE_TAG, 0 }, m->payload);
+	image_block(m,
+		    (struct block_head){ number, (uint32_t)e.n, (uint32_t)e.n, MMT_CODEC_STORED, IMAGE_TAG, 0 },
+		    m->payload);
 }
 
 /* Where block @i ends. */

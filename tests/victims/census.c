@@ -55,7 +55,8 @@ static void make_table(void)
 	 * the system call, not mmap(3): malloc is called so early by the dynamic linker that mmap may not be
 	 * bound yet
 	 */
-	void *p = (void *)syscall(SYS_mmap, NULL, slots * sizeof(*table), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = (void *)syscall(SYS_mmap, NULL, slots * sizeof(*table), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (p == MAP_FAILED)
 		_exit(4);
@@ -105,7 +106,8 @@ static void *put(void *p)
 		struct truth_block *b = &table[i & mask];
 		uint64_t was = __atomic_load_n(&b->addr, __ATOMIC_RELAXED);
 
-		if (was > TRUTH_GONE || !__atomic_compare_exchange_n(&b->addr, &was, TRUTH_TAKEN, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		if (was > TRUTH_GONE || !__atomic_compare_exchange_n(&b->addr, &was, TRUTH_TAKEN, false,
+								     __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			continue;
 		b->size = malloc_usable_size(p);
 		__atomic_store_n(&b->addr, addr, __ATOMIC_SEQ_CST);
@@ -246,7 +248,8 @@ static void one_op(struct worker *w)
 {
 	void **slot = &w->slots[below(w, w->n)];
 	/* often another thread's block: it is then freed into an arena that is not this thread's */
-	void *p = __atomic_exchange_n(below(w, 4) ? slot : &workers[below(w, nworkers)].slots[below(w, w->n)], NULL, __ATOMIC_SEQ_CST);
+	void *p = __atomic_exchange_n(below(w, 4) ? slot : &workers[below(w, nworkers)].slots[below(w, w->n)],
+				      NULL, __ATOMIC_SEQ_CST);
 
 	if (p && below(w, 8) == 0)
 		p = realloc(p, any_size(w) + 1);

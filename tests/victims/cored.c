@@ -47,8 +47,10 @@ static void *wait_with(void *arg)
 	for (;;) {
 		long ret;
 
-		__asm__ volatile("movq %[n], %%xmm5\n\tsyscall" : "=a"(ret)
-				 : "0"((long)SYS_futex), "D"(&word), "S"(0L), "d"(0L), "r"(timeout), [n] "r"(number)
+		__asm__ volatile("movq %[n], %%xmm5\n\tsyscall"
+				 : "=a"(ret)
+				 : "0"((long)SYS_futex), "D"(&word), "S"(0L), "d"(0L),
+				   "r"(timeout), [n] "r"(number)
 				 : "rcx", "r11", "memory", "xmm5");
 	}
 	return NULL;
@@ -137,7 +139,8 @@ int main(void)
 	say("untouched", untouched, 32 * PAGE, 0);
 	say("hidden", hidden, 8 * PAGE, 6);
 	say("shared", shared, 4 * PAGE, 7);
-	printf("\"main\": %lu, \"tids\": [%d, %d, %d]}\n", (unsigned long)(void *)main, tids[0], tids[1], tids[2]);
+	printf("\"main\": %lu, \"tids\": [%d, %d, %d]}\n", (unsigned long)(void *)main, tids[0], tids[1],
+	       tids[2]);
 	victim_ready();
 	if (!strcmp(victim_order(line), "segv"))
 		*(volatile int *)0x1234 = 1;

@@ -49,7 +49,8 @@ static void fill(size_t mib)
 
 	if (!f || ftruncate(fileno(f), (off_t)n) != 0)
 		victim_die("tmpfile");
-	p = mmap((void *)0x10000000000, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fileno(f), 0);
+	p = mmap((void *)0x10000000000, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED_NOREPLACE,
+		 fileno(f), 0);
 	if (p == MAP_FAILED)
 		victim_die("mmap");
 	for (size_t i = 0; i < n / 8; i += 2)
@@ -98,8 +99,10 @@ __attribute__((noinline, noclone)) void *part(char *pool, size_t n)
 static void lose_part(void)
 {
 	char *at = (char *)0x10000000;
-	char *pool = mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	void **page = mmap(at + 65536, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	char *pool = mmap(at, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+			  -1, 0);
+	void **page = mmap(at + 65536, 4096, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	void *p;
 
 	if (pool == MAP_FAILED || page == MAP_FAILED)

@@ -29,7 +29,8 @@ struct held {
 };
 
 enum call { MALLOC, CALLOC, REALLOC, POSIX_MEMALIGN, MEMALIGN, FREE, CALLS };
-static const char *const call_names[CALLS] = {"malloc", "calloc", "realloc", "posix_memalign", "memalign", "free"};
+static const char *const call_names[CALLS] = { "malloc",	 "calloc",   "realloc",
+					       "posix_memalign", "memalign", "free" };
 
 struct tally {
 	uint64_t allocs, frees, old_frees, null_frees, failures_missed;
@@ -346,9 +347,12 @@ static void op_pass_on(struct worker *w, struct held *h)
 
 /* The operations on a full slot. */
 static void (*const users[])(struct worker *, struct held *) = {
-	op_realloc_any, op_realloc_same, op_realloc_shrink, op_reallocarray, op_realloc_zero, op_realloc_mmapped,
-	op_free, op_free, op_free, op_free, op_free, op_free, op_delete, op_delete, op_realloc_fails,
-	op_pass_on, op_pass_on, op_pass_on,
+	op_realloc_any,	 op_realloc_same, op_realloc_shrink,
+	op_reallocarray, op_realloc_zero, op_realloc_mmapped,
+	op_free,	 op_free,	  op_free,
+	op_free,	 op_free,	  op_free,
+	op_delete,	 op_delete,	  op_realloc_fails,
+	op_pass_on,	 op_pass_on,	  op_pass_on,
 };
 
 static void failing_calls(struct worker *w)

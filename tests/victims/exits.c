@@ -92,7 +92,8 @@ static void go_kill_thread(void)
 	if (pthread_create(&thread, NULL, killed, NULL) != 0 || pthread_join(thread, NULL) != 0)
 		victim_die("a thread to be killed");
 	clock_gettime(CLOCK_MONOTONIC, &ended);
-	printf("{\"joined_ms\": %ld}\n", (ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000);
+	printf("{\"joined_ms\": %ld}\n",
+	       (ended.tv_sec - began.tv_sec) * 1000 + (ended.tv_nsec - began.tv_nsec) / 1000000);
 	fflush(stdout);
 }
 
@@ -110,10 +111,17 @@ static void go_end(void)
 }
 
 static const struct way ways[] = {
-	{ "exit", true, go_exit }, { "_exit", true, go_exit_now }, { "abort", true, abort },
-	{ "crash", true, go_crash }, { "leader", true, go_leader }, { "exec", true, go_exec },
-	{ "thread_exit", false, go_thread_exit }, { "thread_exec", false, go_exec }, { "kill_thread", false, go_kill_thread },
-	{ "rate", false, go_rate }, { "end", false, go_end },
+	{ "exit", true, go_exit },
+	{ "_exit", true, go_exit_now },
+	{ "abort", true, abort },
+	{ "crash", true, go_crash },
+	{ "leader", true, go_leader },
+	{ "exec", true, go_exec },
+	{ "thread_exit", false, go_thread_exit },
+	{ "thread_exec", false, go_exec },
+	{ "kill_thread", false, go_kill_thread },
+	{ "rate", false, go_rate },
+	{ "end", false, go_end },
 };
 
 static void obey(const struct way *way)

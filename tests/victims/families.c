@@ -162,8 +162,8 @@ int main(void)
 		const char *name;
 		void (*run)(int n);
 	} orders[] = {
-		{ "types", types }, { "grow", grow }, { "plain", plain }, { "pipes", pipes }, { "pairs", pairs },
-		{ "blind", blind },
+		{ "types", types }, { "grow", grow },	{ "plain", plain },
+		{ "pipes", pipes }, { "pairs", pairs }, { "blind", blind },
 	};
 	static char in[4096], out[4096];
 	char line[ORDER_MAX], name[ORDER_MAX];
@@ -173,7 +173,8 @@ int main(void)
 	setvbuf(stdout, out, _IOFBF, sizeof(out));
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
-		for (size_t i = 0; sscanf(line, "%127s %d", name, &n) == 2 && i < sizeof(orders) / sizeof(*orders); i++)
+		for (size_t i = 0;
+		     sscanf(line, "%127s %d", name, &n) == 2 && i < sizeof(orders) / sizeof(*orders); i++)
 			if (!strcmp(name, orders[i].name))
 				orders[i].run(n);
 		printf("{\"done\": true}\n");

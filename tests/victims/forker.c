@@ -177,8 +177,9 @@ static void make_thread(struct worker *w)
 }
 
 static const struct mode modes[] = {
-	{ "fork", make_fork }, { "big", make_fork }, { "vfork", make_vfork }, { "spawn", make_spawn },
-	{ "system", make_system }, { "exec", make_exec }, { "shared", make_shared }, { "thread", make_thread },
+	{ "fork", make_fork },	   { "big", make_fork },      { "vfork", make_vfork },
+	{ "spawn", make_spawn },   { "system", make_system }, { "exec", make_exec },
+	{ "shared", make_shared }, { "thread", make_thread },
 };
 
 static void *maker(void *arg)

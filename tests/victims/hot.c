@@ -98,7 +98,8 @@ static void answer_end(unsigned nhot, unsigned nidle)
 		pairs += workers[i].pairs;
 		damaged += workers[i].damaged;
 	}
-	printf("{\"pairs\": %llu, \"damaged\": %llu}\n", (unsigned long long)pairs, (unsigned long long)damaged);
+	printf("{\"pairs\": %llu, \"damaged\": %llu}\n", (unsigned long long)pairs,
+	       (unsigned long long)damaged);
 }
 
 int main(int argc, char **argv)

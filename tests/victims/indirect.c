@@ -245,9 +245,10 @@ static void print(void)
 		for (int c = 0; c < CALLS; c++)
 			sum[c] += workers[t].calls[c];
 	}
-	printf("{\"allocs\": %lu, \"frees\": %lu, \"live_blocks\": %lu, \"live_bytes\": %lu, \"left\": %lu, \"calls\": {",
-	       sum[TAIL_ALLOC] + sum[SSE_ALLOC] + sum[WILD_ALLOC], sum[TAIL_FREE] + sum[SSE_FREE] + sum[STEP_FREE],
-	       kept, kept_bytes, left);
+	printf("{\"allocs\": %lu, \"frees\": %lu, \"live_blocks\": %lu, \"live_bytes\": %lu, \"left\": %lu, "
+	       "\"calls\": {",
+	       sum[TAIL_ALLOC] + sum[SSE_ALLOC] + sum[WILD_ALLOC],
+	       sum[TAIL_FREE] + sum[SSE_FREE] + sum[STEP_FREE], kept, kept_bytes, left);
 	for (int c = 0; c < CALLS; c++)
 		printf("%s\"%s\": %lu", c ? ", " : "", call_names[c], sum[c]);
 	printf("}}\n");

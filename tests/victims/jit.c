@@ -15,7 +15,8 @@
 typedef void made(void *(*alloc)(size_t), size_t n);
 
 /* push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
-static const unsigned char framed_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 };
+static const unsigned char framed_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
+					     0x48, 0x89, 0xf7, 0xff, 0xd0, 0x5d, 0xc3 };
 /* The same, but rbp leads to no frame. */
 static const unsigned char bare_code[] = {
 	0x55,			/* push rbp */
@@ -28,7 +29,8 @@ static const unsigned char bare_code[] = {
 };
 
 #define TIERS 3
-static const char *const tiers[TIERS] = { "JS:~work app.js:3:10", "JS:*work app.js:3:10", "JS:*other app.js:9:10" };
+static const char *const tiers[TIERS] = { "JS:~work app.js:3:10", "JS:*work app.js:3:10",
+					  "JS:*other app.js:9:10" };
 
 static made *make(unsigned char *page, const void *code, size_t n)
 {

@@ -144,8 +144,8 @@ static NOINLINE void obey(const char *line)
 		const char *name;
 		void (*run)(void);
 	} orders[] = {
-		{ "lose", lose }, { "keep", keep }, { "inside", inside }, { "chain", chain }, { "head", head }, { "ends", ends },
-		{ "hangs", hangs },
+		{ "lose", lose }, { "keep", keep }, { "inside", inside }, { "chain", chain },
+		{ "head", head }, { "ends", ends }, { "hangs", hangs },
 	};
 	char name[ORDER_MAX];
 	int n;

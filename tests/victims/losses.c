@@ -337,11 +337,13 @@ static void *holds_in_register(void *arg)
 			 "xor %%esi, %%esi\n"
 			 "xor %%edi, %%edi\n"
 			 "lock addl $1, %1\n"
-			 "1: mov $34, %%eax\n"	/* pause */
+			 "1: mov $34, %%eax\n" /* pause */
 			 "syscall\n"
 			 "jmp 1b"
-			 : : "m"(secret), "m"(asleep) : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15",
-			     "memory");
+			 :
+			 : "m"(secret), "m"(asleep)
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13",
+			   "r14", "r15", "memory");
 	return NULL;
 }
 

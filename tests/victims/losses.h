@@ -31,7 +31,8 @@
 static NOINLINE void losses_tell(const char *name, const void *p, size_t size)
 {
 	char line[256];
-	int n = snprintf(line, sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": %zu}\n", name, (size_t)p, size);
+	int n = snprintf(line, sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": %zu}\n", name,
+			 (size_t)p, size);
 
 	if (write(STDOUT_FILENO, line, (size_t)n) != n)
 		victim_die("write");

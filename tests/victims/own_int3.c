@@ -122,12 +122,14 @@ static void print_end(void)
 	struct sigaction now;
 
 	sigaction(SIGTRAP, NULL, &now);
-	printf("{\"int3\": [%llu, %llu], \"raised\": [%llu, %llu], \"killed\": [%llu, %llu], \"strange\": %llu, "
+	printf("{\"int3\": [%llu, %llu], \"raised\": [%llu, %llu], \"killed\": [%llu, %llu], \"strange\": "
+	       "%llu, "
 	       "\"handler_kept\": %s, \"mask_kept\": %s, \"damaged\": %llu}\n",
 	       (unsigned long long)int3_done, (unsigned long long)int3_seen, (unsigned long long)raised_done,
-	       (unsigned long long)raised_seen, (unsigned long long)killed_done, (unsigned long long)killed_seen,
-	       (unsigned long long)strange, now.sa_sigaction == on_trap ? "true" : "false",
-	       mask_kept ? "true" : "false", (unsigned long long)damaged);
+	       (unsigned long long)raised_seen, (unsigned long long)killed_done,
+	       (unsigned long long)killed_seen, (unsigned long long)strange,
+	       now.sa_sigaction == on_trap ? "true" : "false", mask_kept ? "true" : "false",
+	       (unsigned long long)damaged);
 }
 
 int main(int argc, char **argv)

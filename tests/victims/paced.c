@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	}
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
-		printf("{\"pairs\": %llu, \"ns\": %llu}\n", (unsigned long long)all_pairs(n), (unsigned long long)now_ns());
+		printf("{\"pairs\": %llu, \"ns\": %llu}\n", (unsigned long long)all_pairs(n),
+		       (unsigned long long)now_ns());
 		fflush(stdout);
 	}
 	ending = true;
@@ -77,6 +78,7 @@ int main(int argc, char **argv)
 		pthread_join(workers[i].thread, NULL);
 		damaged += workers[i].damaged;
 	}
-	printf("{\"pairs\": %llu, \"damaged\": %llu}\n", (unsigned long long)all_pairs(n), (unsigned long long)damaged);
+	printf("{\"pairs\": %llu, \"damaged\": %llu}\n", (unsigned long long)all_pairs(n),
+	       (unsigned long long)damaged);
 	return 0;
 }

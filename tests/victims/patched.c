@@ -117,7 +117,8 @@ static void map_shared(void)
 	off_t offset;
 
 	if (!dl_iterate_phdr(find_offset, &offset) ||
-	    mmap((void *)patched_free, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, offset) != (void *)patched_free)
+	    mmap((void *)patched_free, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, offset) !=
+		    (void *)patched_free)
 		victim_die("mapping the code shared");
 	close(fd);
 }
@@ -155,7 +156,9 @@ int main(int argc, char **argv)
 	static const struct mode {
 		const char *name;
 		void (*patch)(void);
-	} modes[] = { { "own", patch_own }, { "int3", patch_int3 }, { "shared", map_shared }, { "libc", patch_libc } };
+	} modes[] = {
+		{ "own", patch_own }, { "int3", patch_int3 }, { "shared", map_shared }, { "libc", patch_libc }
+	};
 	char line[ORDER_MAX];
 
 	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(*modes); i++)

@@ -73,7 +73,8 @@ static NOINLINE void realigned(struct walk *w)
 	w->sum += local[0];
 }
 
-static NOINLINE unsigned many(struct walk *w, long a, long b, long c, long d, long e, long f, long g, long h, long i)
+static NOINLINE unsigned many(struct walk *w, long a, long b, long c, long d, long e, long f, long g, long h,
+			      long i)
 {
 	step(w);
 	return (unsigned)(a + b + c + d + e + f + g + h + i);
@@ -142,8 +143,8 @@ static NOINLINE void through_bsearch(struct walk *w)
 }
 
 static void (*const steps[])(struct walk *) = {
-	plain, with_array, with_alloca, realigned, with_many_arguments, with_variadic, with_many_registers, through_qsort,
-	through_bsearch,
+	plain,	       with_array,	    with_alloca,   realigned,	    with_many_arguments,
+	with_variadic, with_many_registers, through_qsort, through_bsearch,
 };
 
 static NOINLINE void step(struct walk *w)
@@ -218,8 +219,10 @@ static void run_on_the_edge(unsigned n)
 		victim_die("mmap");
 	for (unsigned i = 0; i < n; i++)
 		__asm__ volatile("mov %%rsp, %%rbx; mov %0, %%rsp; call *%1; mov %%rbx, %%rsp"
-				 : : "r"(stack + EDGE), "r"(on_the_edge)
-				 : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+				 :
+				 : "r"(stack + EDGE), "r"(on_the_edge)
+				 : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11",
+				   "memory", "cc");
 	munmap(stack, EDGE);
 }
 

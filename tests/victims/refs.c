@@ -298,8 +298,8 @@ static void tell(void)
 		printf("%s\"%#lx\": %u", comma, (unsigned long)(uintptr_t)&objects[i], objects[i].refs);
 		comma = ", ";
 	}
-	printf("}, \"births\": %lu, \"refs\": %lu, \"unrefs\": %lu, \"look_ups\": %lu, \"forgot\": %lu}\n", births, refs, unrefs,
-	       look_ups, forgot);
+	printf("}, \"births\": %lu, \"refs\": %lu, \"unrefs\": %lu, \"look_ups\": %lu, \"forgot\": %lu}\n",
+	       births, refs, unrefs, look_ups, forgot);
 	fflush(stdout);
 }
 
@@ -329,7 +329,8 @@ int main(void)
 	while (strcmp(victim_order(line), "end") != 0) {
 		if (sscanf(line, "threads %d %d", &a, &b) == 2)
 			threads(a, b);
-		for (size_t i = 0; sscanf(line, "%127s %d", name, &a) == 2 && i < sizeof(orders) / sizeof(*orders); i++)
+		for (size_t i = 0;
+		     sscanf(line, "%127s %d", name, &a) == 2 && i < sizeof(orders) / sizeof(*orders); i++)
 			if (!strcmp(name, orders[i].name))
 				orders[i].run(a);
 		tell();

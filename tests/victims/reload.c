@@ -69,7 +69,8 @@ static struct code code_of(void *handle)
 
 	while (!(p->p_flags & PF_X))
 		p++;
-	return (struct code){ (unsigned char *)((struct link_map *)handle)->l_addr + p->p_vaddr, (p->p_memsz + 4095) & ~4095ul, p->p_offset };
+	return (struct code){ (unsigned char *)((struct link_map *)handle)->l_addr + p->p_vaddr,
+			      (p->p_memsz + 4095) & ~4095ul, p->p_offset };
 }
 
 static void map_code(const struct code *c, int protection, int how)

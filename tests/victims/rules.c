@@ -191,7 +191,10 @@ static void map_page(void)
 static const char *type_name(int i)
 {
 	static const char *const names[] = {
-		"inode", "", "a name that is longer than what is kept of one, which is sixty-three bytes", NULL,
+		"inode",
+		"",
+		"a name that is longer than what is kept of one, which is sixty-three bytes",
+		NULL,
 	};
 
 	switch (i % 7) {
@@ -214,7 +217,8 @@ static void take(int n)
 		void *out = NULL;
 
 		if (pool_take(&pool, 16 + (size_t)i, &out, name) == 0)
-			printf("%s[%lu, %d, %d]", told++ ? ", " : "", (unsigned long)(uintptr_t)out, 16 + i, i % 7);
+			printf("%s[%lu, %d, %d]", told++ ? ", " : "", (unsigned long)(uintptr_t)out, 16 + i,
+			       i % 7);
 	}
 	printf("], \"asked\": %d}\n", n);
 }
@@ -274,7 +278,9 @@ int main(void)
 	static const struct {
 		const char *name;
 		void (*run)(int n);
-	} orders[] = { { "take", take }, { "chain", chain }, { "scope", scopes }, { "nest", nest }, { "drop", drop } };
+	} orders[] = {
+		{ "take", take }, { "chain", chain }, { "scope", scopes }, { "nest", nest }, { "drop", drop }
+	};
 	static char buffer[1 << 16];
 	char line[ORDER_MAX], name[ORDER_MAX];
 	int n;
@@ -286,7 +292,8 @@ int main(void)
 	while (strcmp(victim_order(line), "end") != 0) {
 		bool known = false;
 
-		for (size_t i = 0; sscanf(line, "%127s %d", name, &n) == 2 && i < sizeof(orders) / sizeof(*orders); i++) {
+		for (size_t i = 0;
+		     sscanf(line, "%127s %d", name, &n) == 2 && i < sizeof(orders) / sizeof(*orders); i++) {
 			if (!strcmp(name, orders[i].name)) {
 				orders[i].run(n);
 				known = true;

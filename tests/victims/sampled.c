@@ -148,7 +148,8 @@ static unsigned any_size(struct worker *w, unsigned site)
 
 static void do_short(struct worker *w, unsigned site)
 {
-	struct block b = take(w, site, any_size(w, site), (struct block){ 0 }), *slot = &w->ring[victim_random(&w->rng) % RING];
+	struct block b = take(w, site, any_size(w, site), (struct block){ 0 }),
+		     *slot = &w->ring[victim_random(&w->rng) % RING];
 
 	if (site & 1) {
 		give(w, &b);
@@ -207,7 +208,10 @@ static void keep(struct worker *w, unsigned site, uint64_t now)
 
 static void touch(struct worker *w, struct held *h)
 {
-	struct block *b = h->head != h->tail ? held_at(h, h->tail + (unsigned)(victim_random(&w->rng) % (h->head - h->tail))) : NULL;
+	struct block *b =
+		h->head != h->tail
+			? held_at(h, h->tail + (unsigned)(victim_random(&w->rng) % (h->head - h->tail)))
+			: NULL;
 
 	if (b && b->at)
 		++*((uint64_t *)b->at + 1);
@@ -368,10 +372,11 @@ static uint64_t all_pairs(void)
 
 static void tell_site(unsigned i, const struct count *c)
 {
-	printf("%s{\"name\": \"site_%s\", \"kind\": \"%s\", \"call\": \"%s\", \"size\": %u, \"allocs\": %lu, \"frees\": %lu, \"bytes\": %lu, "
+	printf("%s{\"name\": \"site_%s\", \"kind\": \"%s\", \"call\": \"%s\", \"size\": %u, \"allocs\": %lu, "
+	       "\"frees\": %lu, \"bytes\": %lu, "
 	       "\"live\": %lu, \"live_bytes\": %lu, \"first_ns\": %lu}",
-	       i ? ", " : "", sites[i].name, kind_names[sites[i].kind], sites[i].call, sites[i].bytes, c->allocs, c->frees, c->bytes, c->allocs - c->frees,
-	       c->bytes - c->freed_bytes, c->first_ns);
+	       i ? ", " : "", sites[i].name, kind_names[sites[i].kind], sites[i].call, sites[i].bytes,
+	       c->allocs, c->frees, c->bytes, c->allocs - c->frees, c->bytes - c->freed_bytes, c->first_ns);
 }
 
 /*
@@ -393,7 +398,9 @@ static void tell_truth(void)
 	lock_all(false);
 	for (unsigned i = 0; i < NSITES; i++)
 		chunks += c[i].chunk_bytes;
-	printf("{\"start_ns\": %lu, \"now_ns\": %lu, \"pairs\": %lu, \"grown\": %zu, \"chunks\": %lu, \"sites\": [", start_ns, now, pairs, grown, chunks);
+	printf("{\"start_ns\": %lu, \"now_ns\": %lu, \"pairs\": %lu, \"grown\": %zu, \"chunks\": %lu, "
+	       "\"sites\": [",
+	       start_ns, now, pairs, grown, chunks);
 	for (unsigned i = 0; i < NSITES; i++)
 		tell_site(i, &c[i]);
 	printf("]}\n");
@@ -409,8 +416,11 @@ static void tell_pairs(void)
 
 	for (unsigned i = 0; i < opt.threads; i++)
 		clock_add(&workers[i].clock, &sum);
-	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, "
-	       "\"stood_cpu_ns\": %lu, \"stops\": %u}\n", all_pairs(), now_ns(), sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns, sum.stood_cpu_ns, sum.stops);
+	printf("{\"pairs\": %lu, \"now_ns\": %lu, \"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, "
+	       "\"stood_ns\": %lu, "
+	       "\"stood_cpu_ns\": %lu, \"stops\": %u}\n",
+	       all_pairs(), now_ns(), sum.wall_ns, sum.cpu_ns, sum.waited_ns, sum.stood_ns, sum.stood_cpu_ns,
+	       sum.stops);
 }
 
 static void tell_gaps(void)
@@ -480,7 +490,8 @@ static void stagger(struct worker *w)
 
 static void start(void)
 {
-	workers = mmap(NULL, opt.threads * sizeof(*workers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	workers = mmap(NULL, opt.threads * sizeof(*workers), PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (workers == MAP_FAILED)
 		victim_die("mmap");
 	start_ns = now_ns();

@@ -226,8 +226,11 @@ static inline void clock_tell(const struct clock_log *c)
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct clock_second *s = &c->seconds[i];
 
-		printf("%s{\"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, \"stood_cpu_ns\": %lu, \"stops\": %u, \"gaps\": %u, \"gaps_ns\": %lu, \"longest_ns\": %lu}",
-		       i ? ", " : "", s->wall_ns, s->cpu_ns, s->waited_ns, s->stood_ns, s->stood_cpu_ns, s->stops, s->gaps, s->gaps_ns, s->longest_ns);
+		printf("%s{\"wall_ns\": %lu, \"cpu_ns\": %lu, \"waited_ns\": %lu, \"stood_ns\": %lu, "
+		       "\"stood_cpu_ns\": %lu, \"stops\": %u, \"gaps\": %u, \"gaps_ns\": %lu, "
+		       "\"longest_ns\": %lu}",
+		       i ? ", " : "", s->wall_ns, s->cpu_ns, s->waited_ns, s->stood_ns, s->stood_cpu_ns,
+		       s->stops, s->gaps, s->gaps_ns, s->longest_ns);
 	}
 	printf("]}");
 }

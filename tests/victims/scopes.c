@@ -188,9 +188,11 @@ static void carry_out(struct worker *w)
 		const char *name;
 		void (*run)(struct worker *w, int n);
 	} orders[] = {
-		{ "keep", keep }, { "pairs", pairs }, { "in", inside }, { "grow", grow }, { "resize", resize_all },
-		{ "library", library }, { "wrapped", wrapped }, { "called", called }, { "begin", begin }, { "end", end },
-		{ "give", give }, { "short", shortly }, { "name", name },
+		{ "keep", keep },	{ "pairs", pairs },	  { "in", inside },
+		{ "grow", grow },	{ "resize", resize_all }, { "library", library },
+		{ "wrapped", wrapped }, { "called", called },	  { "begin", begin },
+		{ "end", end },		{ "give", give },	  { "short", shortly },
+		{ "name", name },
 	};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(*orders); i++)

@@ -30,8 +30,10 @@ static NOINLINE void put_block(const char *name, void **at, size_t pages, const 
 {
 	void *p = calloc(1, 40);
 	char line[512];
-	int n = snprintf(line, sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": 40, \"map\": %zu, \"pages\": %zu, \"file\": \"%s\"}\n", name, (size_t)p,
-			 (size_t)at, pages, file);
+	int n = snprintf(
+		line,
+		sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": 40, \"map\": %zu, \"pages\": %zu, \"file\": \"%s\"}\n",
+		name, (size_t)p, (size_t)at, pages, file);
 
 	if (!p || write(STDOUT_FILENO, line, (size_t)n) != n)
 		victim_die("write");
@@ -130,9 +132,11 @@ int main(int argc, char **argv)
 	share_to_read(argv[1]);
 	share_huge();
 	if (atol(argv[2]))
-		fill("large", map((size_t)atol(argv[2]) << 20, MAP_ANONYMOUS, -1), ((size_t)atol(argv[2]) << 20) / PAGE, 1, "");
+		fill("large", map((size_t)atol(argv[2]) << 20, MAP_ANONYMOUS, -1),
+		     ((size_t)atol(argv[2]) << 20) / PAGE, 1, "");
 	if (atol(argv[3])) {
-		void *p = mmap(NULL, (size_t)atol(argv[3]) << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		void *p = mmap(NULL, (size_t)atol(argv[3]) << 20, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
 		if (p == MAP_FAILED)
 			victim_die("mmap");

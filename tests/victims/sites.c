@@ -202,10 +202,12 @@ static void tell(void)
 
 		for (int b = s->first; b < s->end; b++)
 			bytes += malloc_usable_size(s->held[b]);
-		printf("%s{\"site\": %u, \"kind\": \"%s\", \"blocks\": %d, \"bytes\": %llu, \"allocs\": %llu, \"frees\": %llu, \"oldest\": %llu, \"youngest\": %llu}",
+		printf("%s{\"site\": %u, \"kind\": \"%s\", \"blocks\": %d, \"bytes\": %llu, \"allocs\": "
+		       "%llu, \"frees\": %llu, \"oldest\": %llu, \"youngest\": %llu}",
 		       i ? ", " : "", i, kind_names[i % KINDS], s->end - s->first, (unsigned long long)bytes,
 		       (unsigned long long)s->allocs, (unsigned long long)s->frees,
-		       (unsigned long long)s->born_ns[s->first], (unsigned long long)(s->end ? s->born_ns[s->end - 1] : 0));
+		       (unsigned long long)s->born_ns[s->first],
+		       (unsigned long long)(s->end ? s->born_ns[s->end - 1] : 0));
 	}
 	printf("]}\n");
 	fflush(stdout);

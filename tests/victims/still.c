@@ -118,11 +118,12 @@ static void *keep_in_register(void *arg)
 	(void)arg;
 	high = 0;
 	while (atomic_load((_Atomic uint32_t *)&word_kept) == 0) {
-		__asm__ volatile("mov %[value], %%r12\n\txor %[value], %[value]\n\txor %%r10, %%r10\n\tsyscall\n\t"
-				 "mov %%r12, %[value]\n\txor %%r12, %%r12"
-				 : "=a"(r), [value] "+b"(value)
-				 : "0"(SYS_futex), "D"(&word_kept), "S"(FUTEX_WAIT), "d"(0)
-				 : "rcx", "r10", "r11", "r12", "memory");
+		__asm__ volatile(
+			"mov %[value], %%r12\n\txor %[value], %[value]\n\txor %%r10, %%r10\n\tsyscall\n\t"
+			"mov %%r12, %[value]\n\txor %%r12, %%r12"
+			: "=a"(r), [value] "+b"(value)
+			: "0"(SYS_futex), "D"(&word_kept), "S"(FUTEX_WAIT), "d"(0)
+			: "rcx", "r10", "r11", "r12", "memory");
 		eintr += r == -EINTR;
 		damaged += value != KEPT;
 	}
@@ -138,11 +139,12 @@ static void *keep_in_vector(void *arg)
 	(void)arg;
 	high = 0;
 	while (atomic_load((_Atomic uint32_t *)&word_vector) == 0) {
-		__asm__ volatile("movq %[value], %%xmm9\n\txor %[value], %[value]\n\txor %%r10, %%r10\n\tsyscall\n\t"
-				 "movq %%xmm9, %[value]\n\tpxor %%xmm9, %%xmm9"
-				 : "=a"(r), [value] "+b"(value)
-				 : "0"(SYS_futex), "D"(&word_vector), "S"(FUTEX_WAIT), "d"(0)
-				 : "rcx", "r10", "r11", "xmm9", "memory");
+		__asm__ volatile(
+			"movq %[value], %%xmm9\n\txor %[value], %[value]\n\txor %%r10, %%r10\n\tsyscall\n\t"
+			"movq %%xmm9, %[value]\n\tpxor %%xmm9, %%xmm9"
+			: "=a"(r), [value] "+b"(value)
+			: "0"(SYS_futex), "D"(&word_vector), "S"(FUTEX_WAIT), "d"(0)
+			: "rcx", "r10", "r11", "xmm9", "memory");
 		eintr += r == -EINTR;
 		damaged += value != VECTOR;
 	}
@@ -261,7 +263,8 @@ static void tell_where(void)
 {
 	printf("{\"blocks\": [");
 	for (unsigned i = 0; i < nblocks; i++)
-		printf("%s[%lu, %zu, %lu]", i ? ", " : "", (unsigned long)blocks[i].at, blocks[i].size, blocks[i].sum);
+		printf("%s[%lu, %zu, %lu]", i ? ", " : "", (unsigned long)blocks[i].at, blocks[i].size,
+		       blocks[i].sum);
 	printf("], \"untouched\": [[%lu, %lu], [%lu, %lu]], \"twins\": [", (unsigned long)sparse, SPARSE / 4,
 	       (unsigned long)deep - (DEEP / 2), DEEP / 4);
 	for (unsigned i = 0; i < ntwins; i++)

@@ -64,7 +64,9 @@ static atomic_bool storming;
 /* One sleep; counted as odd unless it lasted until its time limit, or until the end. */
 static void sleep_once(struct worker *w)
 {
-	int ms = w->is_long ? LONG_MS : w->kind->woken ? SHORT_MS : SHORT_MS + (int)(victim_random(&w->rng) % 400);
+	int ms = w->is_long	  ? LONG_MS
+		 : w->kind->woken ? SHORT_MS
+				  : SHORT_MS + (int)(victim_random(&w->rng) % 400);
 	int err = w->kind->sleep(ms);
 
 	if (err == EINTR)
@@ -300,10 +302,12 @@ static void finish(void)
 	}
 	tally(&shared_inbox, sent, &lost, &doubled);
 	tally(&thread_inbox, thread_sent, &lost, &doubled);
-	printf("{\"eintr\": %llu, \"odd\": %llu, \"damaged\": %llu, \"turns\": %llu, \"sent\": %u, \"lost\": %u, "
-	       "\"doubled\": %u, \"wrong_info\": %u, \"mask_kept\": %s, \"idle_kinds\": {", (unsigned long long)eintr,
-	       (unsigned long long)odd, (unsigned long long)damaged, (unsigned long long)turns, sent + thread_sent, lost,
-	       doubled, shared_inbox.wrong_info + thread_inbox.wrong_info, workers[0].mask_kept ? "true" : "false");
+	printf("{\"eintr\": %llu, \"odd\": %llu, \"damaged\": %llu, \"turns\": %llu, \"sent\": %u, \"lost\": "
+	       "%u, "
+	       "\"doubled\": %u, \"wrong_info\": %u, \"mask_kept\": %s, \"idle_kinds\": {",
+	       (unsigned long long)eintr, (unsigned long long)odd, (unsigned long long)damaged,
+	       (unsigned long long)turns, sent + thread_sent, lost, doubled,
+	       shared_inbox.wrong_info + thread_inbox.wrong_info, workers[0].mask_kept ? "true" : "false");
 	print_kinds();
 	printf("}}\n");
 	semctl(end_sem, 0, IPC_RMID);

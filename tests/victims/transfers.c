@@ -121,7 +121,8 @@ int main(void)
 	for (int full = 1; full >= 0; full--) {
 		printf("%s{", full ? "{\"full\": " : ", \"short\": ");
 		for (size_t i = 0; i < KINDS; i++)
-			printf("%s\"%s\": %lu", i ? ", " : "", kinds[i].name, atomic_load(full ? &kinds[i].full : &kinds[i].fewer));
+			printf("%s\"%s\": %lu", i ? ", " : "", kinds[i].name,
+			       atomic_load(full ? &kinds[i].full : &kinds[i].fewer));
 		printf("}");
 	}
 	printf("}\n");

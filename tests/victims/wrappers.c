@@ -28,7 +28,10 @@
 	__attribute__((noinline)) static void one_##n(void) { void *p = wrap_##n(24); escape(p); free(p); } \
 	__attribute__((noinline)) static void two_##n(void) { void *p = wrap_##n(48); escape(p); free(p); } \
 	__attribute__((noinline)) static void three_##n(void) { void *p = wrap_##n(72); escape(p); free(p); }
-#define ALL(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24)
+#define ALL(X)                                                                                               \
+	X(1)                                                                                                 \
+	X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) X(17) X(18) X(19)  \
+		X(20) X(21) X(22) X(23) X(24)
 ALL(WRAPPER)
 
 #define PLACES(n) one_##n, two_##n, three_##n,

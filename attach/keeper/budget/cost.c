@@ -37,7 +37,9 @@ static uint64_t target_cpu_ns(const struct keeper *k)
 	const clockid_t clock = (clockid_t)(~(unsigned)k->target << 3 | 2);
 	struct timespec t;
 
-	return k->target && clock_gettime(clock, &t) == 0 ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec : 0;
+	return k->target && clock_gettime(clock, &t) == 0
+		       ? (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
+		       : 0;
 }
 
 static struct quiet_time now_by_both(const struct keeper *k, uint64_t at_ns)
@@ -111,7 +113,8 @@ void cost_hit(struct keeper *k, const struct tracee *t)
 	struct procfs_slices slices;
 
 	/* not if other threads are stopped, too: these are served first */
-	if (k->nqueue == 1 && stop_cost_learn_wants(&c->learned, t->tid) && procfs_slices(k->target, t->tid, &slices))
+	if (k->nqueue == 1 && stop_cost_learn_wants(&c->learned, t->tid) &&
+	    procfs_slices(k->target, t->tid, &slices))
 		stop_cost_learn_stopped(&c->learned, t->tid, &slices, seen, &c->latency);
 }
 
@@ -238,7 +241,8 @@ static bool is_ample(struct cost *c, uint64_t now)
 	int64_t burst = c->most_burst_ns;
 
 	return token_bucket_level(s, now) >= least(s->capacity_ns / 8 + burst, s->capacity_ns) &&
-	       token_bucket_room(s, now) >= least(reserve_ns(c) + burst / 2 + s->capacity_ns / 8, s->promise_ns * 19 / 20);
+	       token_bucket_room(s, now) >=
+		       least(reserve_ns(c) + burst / 2 + s->capacity_ns / 8, s->promise_ns * 19 / 20);
 }
 
 void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out)
@@ -247,10 +251,12 @@ void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out)
 	struct token_bucket *s = &k->budget.cost.bucket;
 	int64_t burst = least(k->budget.cost.most_burst_ns, s->capacity_ns * 3 / 4);
 	int64_t kept = late ? burst : (s->capacity_ns + burst) / 2;
-	int64_t tokens = token_bucket_level(s, now) - kept, room = token_bucket_room(s, now) - reserve_ns(&k->budget.cost) - s->capacity_ns / 8;
+	int64_t tokens = token_bucket_level(s, now) - kept,
+		room = token_bucket_room(s, now) - reserve_ns(&k->budget.cost) - s->capacity_ns / 8;
 
 	*out = (struct round_queue_tokens){
-		.spare_ns = least(tokens, room), .most_ns = s->capacity_ns - kept, .ppm = TOKEN_BUCKET_FILL(s->ppm), .stop_ns = k->budget.cost.metered_ns,
+		.spare_ns = least(tokens, room), .most_ns = s->capacity_ns - kept,
+		.ppm = TOKEN_BUCKET_FILL(s->ppm), .stop_ns = k->budget.cost.metered_ns,
 	};
 }
 

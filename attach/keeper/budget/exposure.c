@@ -35,7 +35,8 @@ static bool is_hot(const struct exposure_span *s)
 	return s->full && s->quiet_hits && (s->hot || s->wall_ns < s->hits * EXPOSURE_HOT_NS);
 }
 
-uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now, uint32_t *hits)
+uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now,
+			uint32_t *hits)
 {
 	const struct exposure_mark *then = oldest(p);
 	uint64_t quiet = now.quiet_ns - then->quiet_ns, work = now.work_ns - then->work_ns;

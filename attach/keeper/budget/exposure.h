@@ -51,6 +51,7 @@ void exposure_note(struct exposure *p, uint64_t now_ns, struct exposure_mark mar
 uint64_t exposure_most(const struct exposure *p, struct exposure_mark now, uint64_t quiet_ns);
 
 /* The exposure of @s, in ns. @hits: the hits that are to be counted. */
-uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now, uint32_t *hits);
+uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now,
+			uint32_t *hits);
 
 #endif

@@ -23,7 +23,8 @@ static uint64_t since(uint64_t now, uint64_t then)
 
 static struct exposure_mark exposure_now(const struct keeper *k)
 {
-	return (struct exposure_mark){ quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()), k->budget.cost.quiet.work_ns };
+	return (struct exposure_mark){ quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()),
+				       k->budget.cost.quiet.work_ns };
 }
 
 /*
@@ -34,7 +35,8 @@ static struct exposure_mark exposure_now(const struct keeper *k)
 static void end_of_doubt(struct keeper *k, struct trap_round *m)
 {
 	const struct quiet_clock *c = &k->budget.cost.quiet;
-	uint64_t most = exposure_most(&k->budget.rounds.exposure, exposure_now(k), since(c->sum_ns, m->began_quiet_ns));
+	uint64_t most = exposure_most(&k->budget.rounds.exposure, exposure_now(k),
+				      since(c->sum_ns, m->began_quiet_ns));
 
 	if (c->work_ns > m->began_work_ns + most)
 		m->began_work_ns = c->work_ns - most;
@@ -53,8 +55,10 @@ static uint64_t worth_ns(struct keeper *k, const struct trap_round *m, bool full
 {
 	const struct quiet_clock *c = &k->budget.cost.quiet;
 	const struct exposure_span s = {
-		.wall_ns = keeper_clock_ns() - m->began_ns, .quiet_ns = since(c->sum_ns, m->began_quiet_ns), .work_ns = since(c->work_ns, m->began_work_ns),
-		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits, .quiet_hits = m->quiet_hits, .full = full, .hot = m->hot,
+		.wall_ns = keeper_clock_ns() - m->began_ns, .quiet_ns = since(c->sum_ns, m->began_quiet_ns),
+		.work_ns = since(c->work_ns, m->began_work_ns),
+		.stops_cpu_ns = (c->stops - m->began_stops) * c->stop_cpu_ns, .hits = m->hits,
+		.quiet_hits = m->quiet_hits, .full = full, .hot = m->hot,
 	};
 
 	return exposure_worth(&k->budget.rounds.exposure, &s, exposure_now(k), hits);

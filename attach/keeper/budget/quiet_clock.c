@@ -24,7 +24,8 @@ bool quiet_clock_end(struct quiet_clock *c, pid_t tid, struct quiet_time at)
 		return false;
 	c->sum_ns = quiet_clock_ns(c, at.ns);
 	c->since_ns = at.ns;
-	c->work_ns = quiet_clock_work_ns(c, at.cpu_ns > c->stop_cpu_ns / 2 ? at.cpu_ns - c->stop_cpu_ns / 2 : 0);
+	c->work_ns =
+		quiet_clock_work_ns(c, at.cpu_ns > c->stop_cpu_ns / 2 ? at.cpu_ns - c->stop_cpu_ns / 2 : 0);
 	c->stops++;
 	c->on = false;
 	return counts;

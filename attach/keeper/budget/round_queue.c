@@ -30,7 +30,8 @@ static int64_t missing_ns(const struct round_queue *t, uint32_t hits, const stru
 	return (cost > most && !t->owed ? most : cost) - p->spare_ns;
 }
 
-bool round_queue_begin(struct round_queue *t, uint64_t now_ns, uint32_t hits, const struct round_queue_tokens *p, uint64_t chance_ns)
+bool round_queue_begin(struct round_queue *t, uint64_t now_ns, uint32_t hits,
+		       const struct round_queue_tokens *p, uint64_t chance_ns)
 {
 	int64_t missing = missing_ns(t, hits, p);
 	uint64_t comes_ns = missing > 0 && p->ppm ? (uint64_t)missing * 1000000 / p->ppm : 0;

@@ -50,7 +50,8 @@ uint32_t round_queue_first(const struct round_queue *t, uint64_t now_ns);
  * May the round of the first site begin, of which @hits are to be paid? Then it no longer waits, and they are
  * owed. The next look is @chance_ns later than it must be.
  */
-bool round_queue_begin(struct round_queue *t, uint64_t now_ns, uint32_t hits, const struct round_queue_tokens *p, uint64_t chance_ns);
+bool round_queue_begin(struct round_queue *t, uint64_t now_ns, uint32_t hits,
+		       const struct round_queue_tokens *p, uint64_t chance_ns);
 
 /* @hits of the owed hits have come, or will not come. */
 void round_queue_paid(struct round_queue *t, uint32_t hits);

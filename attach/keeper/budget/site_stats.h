@@ -41,7 +41,7 @@ struct site_stats {
 	_Atomic uint32_t quota;		/* hits a round, then lifted until the next; 0: no limit */
 	/* time from the beginning of one round to that of the next, about; 0: not metered, always planted */
 	_Atomic uint32_t period_ms;
-	_Atomic uint32_t ahead;		/* its rounds begin when they are due; 0: and paid for (round_queue.h) */
+	_Atomic uint32_t ahead; /* its rounds begin when they are due; 0: and paid for (round_queue.h) */
 	/*
 	 * the next hit is held until the controller answers, if the budget allows (cost.h); the keeper resets
 	 * it

@@ -134,7 +134,8 @@ static bool part(pid_t child, cpu_set_t *mine)
 	cpu_set_t here, there;
 	int cpu = sched_getcpu();
 
-	if (cpu < 0 || sched_getaffinity(0, sizeof(*mine), mine) < 0 || CPU_COUNT(mine) < 2 || !CPU_ISSET(cpu, mine))
+	if (cpu < 0 || sched_getaffinity(0, sizeof(*mine), mine) < 0 || CPU_COUNT(mine) < 2 ||
+	    !CPU_ISSET(cpu, mine))
 		return false;
 	there = *mine;
 	CPU_CLR(cpu, &there);
@@ -157,7 +158,8 @@ struct took {
  */
 static struct took took(struct child *c, uint64_t awake, uint64_t seen, uint64_t let_go, uint64_t gone)
 {
-	uint64_t before = atomic_load(&c->before_ns), after = atomic_load(&c->after_ns), cpu = atomic_load(&c->cpu_ns);
+	uint64_t before = atomic_load(&c->before_ns), after = atomic_load(&c->after_ns),
+		 cpu = atomic_load(&c->cpu_ns);
 	/*
 	 * between the same points as in stop_cost_learn.c, which compares; the child may run before the call is over
 	 */
@@ -195,7 +197,8 @@ static struct stop_cost sum_up(struct latencies *all)
 	/*
 	 * of CPU time too little is better than too much: then the target would seem to do no work of its own
 	 */
-	return (struct stop_cost){ wake, restart, still < wake + restart ? still : wake + restart, all->cpus[all->n / 4] };
+	return (struct stop_cost){ wake, restart, still < wake + restart ? still : wake + restart,
+				   all->cpus[all->n / 4] };
 }
 
 static void measure(struct stop_cost *l, struct child *c, pid_t pid)

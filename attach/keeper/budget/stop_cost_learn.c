@@ -37,14 +37,16 @@ static void add(struct stop_cost_learn *s, int64_t still_ns)
 
 static void learn(const struct stop_cost_learn *s, struct stop_cost *now)
 {
-	uint64_t still = s->shown.still_ns, whole = s->shown.wake_ns + s->shown.restart_ns, more = s->mean_ns > still ? s->mean_ns - still : 0;
+	uint64_t still = s->shown.still_ns, whole = s->shown.wake_ns + s->shown.restart_ns,
+		 more = s->mean_ns > still ? s->mean_ns - still : 0;
 
 	more = whole < 2 * still ? more * whole / still : 2 * more;
 	now->wake_ns = s->shown.wake_ns + more * s->shown.wake_ns / whole;
 	now->restart_ns = s->shown.restart_ns + more * s->shown.restart_ns / whole;
 }
 
-static void compare(struct stop_cost_learn *s, const struct procfs_slices *slices, uint64_t seen_ns, struct stop_cost *now)
+static void compare(struct stop_cost_learn *s, const struct procfs_slices *slices, uint64_t seen_ns,
+		    struct stop_cost *now)
 {
 	uint64_t ran = slices->ran_ns - s->before.ran_ns, waited = slices->waited_ns - s->before.waited_ns;
 
@@ -55,7 +57,8 @@ static void compare(struct stop_cost_learn *s, const struct procfs_slices *slice
 	learn(s, now);
 }
 
-void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct procfs_slices *slices, uint64_t seen_ns, struct stop_cost *now)
+void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct procfs_slices *slices,
+			     uint64_t seen_ns, struct stop_cost *now)
 {
 	if (tid == s->tid && s->on_ns && seen_ns)
 		compare(s, slices, seen_ns, now);

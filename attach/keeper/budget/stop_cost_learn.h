@@ -45,7 +45,8 @@ bool stop_cost_learn_wants(struct stop_cost_learn *s, pid_t tid);
  * @tid, for which stop_cost_learn_wants() was true, has stopped; its slices are @slices. With a processor at once, we
  * would have been awake at @seen_ns; 0: not known. @now: what is to be charged from now on.
  */
-void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct procfs_slices *slices, uint64_t seen_ns, struct stop_cost *now);
+void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct procfs_slices *slices,
+			     uint64_t seen_ns, struct stop_cost *now);
 
 /* @tid, the thread that stopped last, resumes. */
 void stop_cost_learn_goes_on(struct stop_cost_learn *s, pid_t tid, uint64_t at_ns);

@@ -63,7 +63,9 @@ static void begin_span(struct keeper *k, uint32_t i)
 
 	m->state = ROUND_PLANTED;
 	exposure_spans_begin(k, i);
-	time_heap_set(&k->budget.rounds.due, i, m->round_end_ns < k->now_ns + SITE_STATS_SPAN_NS ? m->round_end_ns : k->now_ns + SITE_STATS_SPAN_NS);
+	time_heap_set(&k->budget.rounds.due, i,
+		      m->round_end_ns < k->now_ns + SITE_STATS_SPAN_NS ? m->round_end_ns
+								       : k->now_ns + SITE_STATS_SPAN_NS);
 }
 
 /* No more hits of this round will come. */
@@ -313,7 +315,9 @@ void trap_rounds_run(struct keeper *k)
 	if (cost_round(k) | modules_settled(k))
 		open_or_close(k);
 	if (exposure_due(&k->budget.rounds.exposure, k->now_ns))
-		exposure_note(&k->budget.rounds.exposure, k->now_ns, (struct exposure_mark){ quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()), cost_work_ns(k) });
+		exposure_note(&k->budget.rounds.exposure, k->now_ns,
+			      (struct exposure_mark){ quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()),
+						      cost_work_ns(k) });
 	if (k->leave_reason)
 		return;
 	begin_rounds(k);
@@ -376,8 +380,8 @@ bool trap_rounds_hit(struct keeper *k, uint32_t trap)
 	if ((k->budget.cost.open && k->nqueue < CROWD) || !lift(k, trap, false))
 		return false;
 	if (k->budget.cost.open)
-		trap_round_wait_until(k, trap,
-				   k->now_ns + CROWD_NS / 2 + random_below(&k->budget.rounds.random, CROWD_NS));
+		trap_round_wait_until(
+			k, trap, k->now_ns + CROWD_NS / 2 + random_below(&k->budget.rounds.random, CROWD_NS));
 	else
 		shut(k, trap);
 	return true;

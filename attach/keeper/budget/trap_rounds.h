@@ -55,7 +55,8 @@ struct trap_round {
 	uint32_t owed;			/* its hits in queue.owed */
 	uint64_t round_end_ns;
 	/* of the present interval, ROUND_PLANTED */
-	uint64_t began_ns, began_quiet_ns, began_work_ns, began_stops; /* what the clocks showed (quiet_clock.h) */
+	uint64_t began_ns, began_quiet_ns, began_work_ns,
+		began_stops; /* what the clocks showed (quiet_clock.h) */
 	uint32_t hits, quiet_hits;
 	uint32_t rest_ns;		/* of exposure, which is counted in us */
 };

@@ -131,7 +131,8 @@ static bool thread_execs(struct keeper *k)
 	if (k->exit_hold.sure || k->now_ns < k->exit_hold.next_look_ns)
 		return false;
 	for (struct tracee *t = threads_first(&k->threads); t && !found; t = threads_next(&k->threads, t))
-		found = is_thread(t) && !t->exit_hold && t->state == TRACEE_RUNNING && procfs_in_exec(k->target, t->tid);
+		found = is_thread(t) && !t->exit_hold && t->state == TRACEE_RUNNING &&
+			procfs_in_exec(k->target, t->tid);
 	k->exit_hold.next_look_ns = k->now_ns + EXEC_LOOK_NS + 4 * (keeper_clock_ns() - k->now_ns);
 	return found;
 }

@@ -78,7 +78,9 @@ enum leave_reason {
 const char *leave_reason_text(enum leave_reason r);
 
 /* Of shared.end.uncleaned. */
-#define UNCLEANED_TEXT "%u threads of forked processes were let go with traps that could not be taken out: SIGTRAP awaits them there"
+#define UNCLEANED_TEXT                                                                                       \
+	"%u threads of forked processes were let go with traps that could not be taken out: SIGTRAP awaits " \
+	"them there"
 
 /* A thread of a pause. Without any of these flags it could not be stopped, and may have run. */
 enum paused_flags {
@@ -218,7 +220,8 @@ struct shared {
  */
 static inline bool shared_is_held(const struct shared *sh, const struct record_hit *hit)
 {
-	return hit->head.flags & RECORD_HELD && atomic_load(&sh->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
+	return hit->head.flags & RECORD_HELD &&
+	       atomic_load(&sh->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
 }
 
 /* Modules come or go, and nothing is planted until the controller has looked at them (trap_rounds.h). */

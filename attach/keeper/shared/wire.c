@@ -24,7 +24,8 @@ static int take_descriptor(struct msghdr *m)
 	int fd = -1;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(fd)))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+		    c->cmsg_len == CMSG_LEN(sizeof(fd)))
 			memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }

@@ -70,7 +70,8 @@ static void go_past(struct keeper *k, struct tracee *t, uint32_t trap, struct us
 	if (s->emu.op != EMU_NONE)
 		r = emulate(&s->emu, s->addr, regs, &mem);
 	if (r < 0) {
-		step_begin(k, t, trap, before, regs, r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
+		step_begin(k, t, trap, before, regs,
+			   r == -ENOSYS && s->scratch && trap_prepare_step(&k->traps, k->mem, trap));
 		return;
 	}
 	if (tracee_set_regs(t, before, regs) < 0) {
@@ -257,7 +258,8 @@ bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *
 {
 	uint32_t trap = trap_find(&k->traps, regs->rip - 1);
 
-	if ((trap == NO_TRAP || t->unclean) ? !ran_into_gone(k, t, regs->rip - 1) : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
+	if ((trap == NO_TRAP || t->unclean) ? !ran_into_gone(k, t, regs->rip - 1)
+					    : k->traps.all[trap].state == TRAP_REFUSED || !is_int3(t))
 		return false;
 	regs->rip--;
 	return true;

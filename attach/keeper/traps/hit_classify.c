@@ -84,7 +84,8 @@ static void mean_plain(struct keeper *k, struct tracee *t, const struct site *s,
 		m->flags = RECORD_WITHIN;
 }
 
-uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs)
+uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap,
+			   const struct user_regs_struct *regs)
 {
 	const struct site *s = &k->traps.all[trap].site;
 	uint32_t n = s->flags & SITE_AFTER ? calls_at(&k->calls, t, entry_sp(s, regs)) : 1;
@@ -98,8 +99,8 @@ static void mark_outside(struct hit_class *m)
 		m->flags |= RECORD_OUTSIDE;
 }
 
-void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs, taddr ret,
-	      struct hit_class *m)
+void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		  taddr ret, struct hit_class *m)
 {
 	const struct site *s = &k->traps.all[trap].site;
 	taddr sp = entry_sp(s, regs);

@@ -30,11 +30,12 @@ struct hit_class {
 };
 
 /* How many events a hit of @trap with @regs can be: 1, or more if several calls end. */
-uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs);
+uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap,
+			   const struct user_regs_struct *regs);
 
 /* @ret: the return address of a call that begins, 0 if it was not read. */
-void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs, taddr ret,
-	      struct hit_class *m);
+void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
+		  taddr ret, struct hit_class *m);
 
 /* Has another call ended at the same address? */
 bool hit_classify_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,

@@ -96,8 +96,8 @@ static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, con
 }
 
 /* Read what the rule wants: that of the call that ends, or of the site. */
-static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m, uint32_t want,
-			struct record_hit *rec)
+static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m,
+			uint32_t want, struct record_hit *rec)
 {
 	const struct site *asks = m->flags & RECORD_CLOSES ? &k->traps.all[m->call.trap].site : s;
 	bool ends = s->flags & (SITE_EXIT | SITE_AFTER | SITE_BEHIND);
@@ -121,8 +121,12 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 		want = 8;
 	rec->head = (struct record){
 		.kind = RECORD_HIT,
-		.flags = m->flags | (held ? RECORD_HELD : 0) | (m->emit ? 0 : RECORD_SILENT) | (t->guest ? RECORD_GUEST : 0),
-		.tid = t->tid, .site = trap, .time_ns = k->now_ns, .value = held ? t->hold : 0,
+		.flags = m->flags | (held ? RECORD_HELD : 0) | (m->emit ? 0 : RECORD_SILENT) |
+			 (t->guest ? RECORD_GUEST : 0),
+		.tid = t->tid,
+		.site = trap,
+		.time_ns = k->now_ns,
+		.value = held ? t->hold : 0,
 	};
 	rec->thread = t - k->threads.all;
 	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
@@ -130,7 +134,8 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 	if (m->flags & RECORD_CLOSES)
 		memcpy(rec->args, m->call.args, sizeof(rec->args));
 	else
-		memcpy(rec->args, (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
+		memcpy(rec->args,
+		       (uint64_t[]){ regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
 		       sizeof(rec->args));
 	if (want > 8 && has_frames(k, s)) {
 		read_target(k, t, s, m, 0, rec);
@@ -149,7 +154,8 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
  * The return address of a call that begins, if it is needed: to plant a trap there, or to know later whether
  * the call was left.
  */
-static taddr return_address(const struct keeper *k, const struct tracee *t, const struct site *s, const struct user_regs_struct *regs)
+static taddr return_address(const struct keeper *k, const struct tracee *t, const struct site *s,
+			    const struct user_regs_struct *regs)
 {
 	bool scope = s->family == SITE_FAMILY_IN && s->flags & SITE_ENTRY;
 	taddr ret;
@@ -186,8 +192,8 @@ static bool waits(const struct site *s, const struct hit_class *m)
 	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
 }
 
-enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-			  struct record_hit **rec)
+enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t trap,
+				  const struct user_regs_struct *regs, struct record_hit **rec)
 {
 	const struct site *s = &k->traps.all[trap].site;
 	taddr ret = return_address(k, t, s, regs);

@@ -34,7 +34,8 @@ static ssize_t read_file(int mem, const struct iovec *here, const struct iovec *
 	return sum;
 }
 
-static bool read_from(struct reading *r, const struct iovec *here, const struct iovec *there, uint32_t n, size_t *got)
+static bool read_from(struct reading *r, const struct iovec *here, const struct iovec *there, uint32_t n,
+		      size_t *got)
 {
 	ssize_t k = process_vm_readv(r->from.tid, here, n, there, n, 0);
 
@@ -214,8 +215,8 @@ static bool hangs_on_load(const struct site_load *l)
 	return l->base >= SITE_BASE_LOAD0 || (l->base && l->index >= SITE_BASE_LOAD0);
 }
 
-int remote_loads_read(struct remote_loads_from from, const struct site_load *loads, const uint64_t *result, uint32_t want,
-	       struct record_hit *rec)
+int remote_loads_read(struct remote_loads_from from, const struct site_load *loads, const uint64_t *result,
+		      uint32_t want, struct record_hit *rec)
 {
 	struct reading r = { .from = from, .loads = loads, .result = result, .rec = rec };
 

@@ -30,8 +30,8 @@ struct remote_loads_from {
  * @result: the register with the function's result, or NULL: there is none yet. There must be space for @want
  * bytes after @rec. 0, or -EPERM: the target's memory may not be read any more.
  */
-must_check int remote_loads_read(struct remote_loads_from from, const struct site_load *loads, const uint64_t *result,
-			  uint32_t want, struct record_hit *rec);
+must_check int remote_loads_read(struct remote_loads_from from, const struct site_load *loads,
+				 const uint64_t *result, uint32_t want, struct record_hit *rec);
 
 /* One word of a thread's memory; false if it cannot be read. */
 bool remote_loads_word(struct remote_loads_from from, taddr addr, uint64_t *out);

@@ -172,7 +172,8 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 {
 	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
 		return -EINVAL;
-	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) || trap_find(ts, site->addr) != NO_TRAP)
+	if ((ts->all[i].state != TRAP_NONE && ts->all[i].state != TRAP_GONE) ||
+	    trap_find(ts, site->addr) != NO_TRAP)
 		return -EEXIST;
 	if (ts->all[i].state == TRAP_GONE)
 		ts->gone[ts->ngone++ % SHARED_SITES] = ts->all[i];
@@ -427,8 +428,8 @@ void trap_restore_scratch(struct traps *ts, int mem)
 
 static void forget(struct trap *t)
 {
-	t->state = t->state == TRAP_PLANTED || t->state == TRAP_LIFTED || t->state == TRAP_GONE ? TRAP_GONE :
-													TRAP_NONE;
+	t->state = t->state == TRAP_PLANTED || t->state == TRAP_LIFTED || t->state == TRAP_GONE ? TRAP_GONE
+												: TRAP_NONE;
 }
 
 void trap_forget(struct traps *ts, int mem, uint32_t first, uint32_t n)

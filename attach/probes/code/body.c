@@ -283,7 +283,8 @@ int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const 
 }
 
 /* Decode the function around @within up to @addr; @last: the instruction before it, if there is one. */
-static bool decodes_to(const struct elfimage *img, struct decoder *d, taddr within, taddr addr, struct insn *last)
+static bool decodes_to(const struct elfimage *img, struct decoder *d, taddr within, taddr addr,
+		       struct insn *last)
 {
 	struct code_range range;
 	taddr at;

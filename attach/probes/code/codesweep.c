@@ -63,7 +63,8 @@ int codesweep_run(const uint8_t *code, struct code_range range, struct codesweep
 	out->marks = calloc(n + 1, 1);
 	if (!out->marks)
 		return -ENOMEM;
-	for (; out->reached < n && insn_shape(code + out->reached, n - out->reached, &in); out->reached += in.len)
+	for (; out->reached < n && insn_shape(code + out->reached, n - out->reached, &in);
+	     out->reached += in.len)
 		note(out, code, &in);
 	out->in_step = jumps_arrive(out);
 	return 0;
@@ -77,7 +78,8 @@ void codesweep_fini(struct codesweep *s)
 
 static bool has(const struct codesweep *s, taddr addr, unsigned marks)
 {
-	return s->in_step && addr >= s->range.lo && addr <= s->range.hi && (s->marks[addr - s->range.lo] & marks) == marks;
+	return s->in_step && addr >= s->range.lo && addr <= s->range.hi &&
+	       (s->marks[addr - s->range.lo] & marks) == marks;
 }
 
 bool codesweep_returns_to(const struct codesweep *s, taddr addr)

@@ -181,8 +181,8 @@ static bool lea_from_sp(const cs_x86 *x)
 {
 	const cs_x86_op *op = x->operands;
 
-	return op[0].reg == X86_REG_RSP && op[1].mem.base == X86_REG_RSP && op[1].mem.index == X86_REG_INVALID &&
-	       op[1].mem.disp == (int32_t)op[1].mem.disp;
+	return op[0].reg == X86_REG_RSP && op[1].mem.base == X86_REG_RSP &&
+	       op[1].mem.index == X86_REG_INVALID && op[1].mem.disp == (int32_t)op[1].mem.disp;
 }
 
 static bool pops_sp(const cs_x86 *x)
@@ -242,7 +242,8 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	if (!lift(in, &out->emu))
 		out->emu = (struct emu){ .op = EMU_NONE };
 	out->emu.len = out->len;
-	snprintf(out->text, sizeof(out->text), "%.14s%s%.47s", in->mnemonic, *in->op_str ? " " : "", in->op_str);
+	snprintf(out->text, sizeof(out->text), "%.14s%s%.47s", in->mnemonic, *in->op_str ? " " : "",
+		 in->op_str);
 	return 0;
 }
 

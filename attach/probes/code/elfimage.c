@@ -85,7 +85,8 @@ static int read_segments(struct elfimage *img)
 		if (ph.p_vaddr + ph.p_filesz < ph.p_vaddr || ph.p_offset + ph.p_filesz < ph.p_offset)
 			continue;
 		img->segments[img->nsegments++] = (struct segment){
-			.vaddr = ph.p_vaddr, .offset = ph.p_offset, .filesz = ph.p_filesz, .code = ph.p_flags & PF_X,
+			.vaddr = ph.p_vaddr, .offset = ph.p_offset, .filesz = ph.p_filesz,
+			.code = ph.p_flags & PF_X,
 		};
 	}
 	return 0;
@@ -227,7 +228,8 @@ bool elfimage_textrel(const struct elfimage *img)
 	for (size_t i = 0; i < n && i < UINT16_MAX; i++) {
 		GElf_Phdr ph;
 
-		if (gelf_getphdr(img->elf, (int)i, &ph) && ph.p_type == PT_DYNAMIC && dynamic_textrel(img->elf, &ph))
+		if (gelf_getphdr(img->elf, (int)i, &ph) && ph.p_type == PT_DYNAMIC &&
+		    dynamic_textrel(img->elf, &ph))
 			return true;
 	}
 	return false;
@@ -351,7 +353,8 @@ size_t elfimage_code(const struct elfimage *img, taddr addr, void *buf, size_t n
 	if (n > s->filesz - (addr - s->vaddr))
 		n = s->filesz - (addr - s->vaddr);
 	while (got < n) {
-		ssize_t rc = pread(img->fd, (char *)buf + got, n - got, (off_t)(s->offset + (addr - s->vaddr) + got));
+		ssize_t rc = pread(img->fd, (char *)buf + got, n - got,
+				   (off_t)(s->offset + (addr - s->vaddr) + got));
 
 		if (rc < 0 && errno == EINTR)
 			continue;

@@ -63,7 +63,8 @@ bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, 
  * 0, -ENOENT, or -EEXIST if several different addresses have that name (the
  * default version wins over older ones, a global symbol over a static one).
  */
-must_check int elfimage_find(const struct elfimage *img, const char *name, taddr *addr, uint64_t *size, bool *ifunc);
+must_check int elfimage_find(const struct elfimage *img, const char *name, taddr *addr, uint64_t *size,
+			     bool *ifunc);
 
 /* Name of the defined function symbol that starts exactly at @addr, or NULL; owned by @img. */
 const char *elfimage_symbol_at(const struct elfimage *img, taddr addr);

@@ -61,7 +61,8 @@ static int add_table(const struct table *t, struct elfslots *out)
 	return 0;
 }
 
-static int add_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const struct elfsyms *syms, struct elfslots *out)
+static int add_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const struct elfsyms *syms,
+		       struct elfslots *out)
 {
 	struct table t = { .elf = elf, .functions = syms, .relocations = elf_getdata(scn, NULL) };
 	Elf_Scn *symbols = sh->sh_link ? elf_getscn(elf, sh->sh_link) : NULL;

@@ -60,7 +60,8 @@ static bool is_hidden(Elf_Data *versions, size_t i)
 	return versions && gelf_getversym(versions, (int)i, &v) && (v & VERSION_HIDDEN);
 }
 
-static void add_symbol(Elf *elf, size_t strings, Elf_Data *data, Elf_Data *versions, size_t i, struct elfsyms *out)
+static void add_symbol(Elf *elf, size_t strings, Elf_Data *data, Elf_Data *versions, size_t i,
+		       struct elfsyms *out)
 {
 	GElf_Sym sym;
 	const char *name;

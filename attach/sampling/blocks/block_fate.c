@@ -12,7 +12,8 @@ static bool has_become(const struct tracked_block *b, const struct chunkstate *n
 }
 
 /* Has free written there since? */
-static bool was_linked(struct block_fate_decide *j, const struct tracked_block *b, const struct block_poll_found *k, const struct chunkstate *now)
+static bool was_linked(struct block_fate_decide *j, const struct tracked_block *b,
+		       const struct block_poll_found *k, const struct chunkstate *now)
 {
 	const bool linked = block_poll_linked(k);
 
@@ -37,7 +38,8 @@ static bool is_joined(struct tracked_block *b, const struct block_poll_found *k,
 }
 
 /* The counter of what certainly shows that it is gone, or NULL. */
-static uint64_t *gone_by(struct block_fate_decide *j, struct tracked_block *b, const struct block_poll_found *k, const struct chunkstate *now, uint32_t age_ms)
+static uint64_t *gone_by(struct block_fate_decide *j, struct tracked_block *b,
+			 const struct block_poll_found *k, const struct chunkstate *now, uint32_t age_ms)
 {
 	const enum chunkstate_use use = chunkstate_use(&k->look, k->head);
 
@@ -64,7 +66,8 @@ static void meet(struct block_fate_decide *j, struct tracked_block *b, const str
 }
 
 /* It is in use: is it the same block, or is that not known? */
-static enum fate compare(struct block_fate_decide *j, struct tracked_block *b, const struct chunkstate *now, uint32_t age_ms)
+static enum fate compare(struct block_fate_decide *j, struct tracked_block *b, const struct chunkstate *now,
+			 uint32_t age_ms)
 {
 	enum block_identity_same same = IDENTITY_SAME;
 
@@ -95,7 +98,8 @@ static uint32_t age_of(const struct tracked_block *b, uint64_t now_ns)
 	return age_ms < UINT32_MAX ? (uint32_t)age_ms : UINT32_MAX;
 }
 
-enum fate block_fate_decide(struct block_fate_decide *j, struct tracked_block *b, const struct block_poll_found *k, uint64_t now_ns)
+enum fate block_fate_decide(struct block_fate_decide *j, struct tracked_block *b,
+			    const struct block_poll_found *k, uint64_t now_ns)
 {
 	const uint32_t age_ms = age_of(b, now_ns);
 	struct chunkstate now;

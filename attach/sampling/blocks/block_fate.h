@@ -51,6 +51,7 @@ struct block_fate_decide {
 };
 
 /* @k: a look at @b, just taken. FATE_SAME also if it shows nothing; updates @b for the next comparison. */
-enum fate block_fate_decide(struct block_fate_decide *j, struct tracked_block *b, const struct block_poll_found *k, uint64_t now_ns);
+enum fate block_fate_decide(struct block_fate_decide *j, struct tracked_block *b,
+			    const struct block_poll_found *k, uint64_t now_ns);
 
 #endif

@@ -41,7 +41,8 @@ static void count(struct tried *t, const uint16_t was[WORDS], const uint16_t now
 		t->alike[i] += was[i] == now[i];
 }
 
-void block_identity_learn(struct block_identity *a, uint32_t stack, const struct chunkstate *now, const struct chunkstate *was)
+void block_identity_learn(struct block_identity *a, uint32_t stack, const struct chunkstate *now,
+			  const struct chunkstate *was)
 {
 	struct words *w = addrmap_get(&a->stacks, stack);
 
@@ -76,7 +77,8 @@ static bool tells(const struct words *w, const struct chunkstate *now, unsigned 
 	return seldom(&w->others, word) && seldom(&w->heirs, word);
 }
 
-enum block_identity_same block_identity_compare(const struct block_identity *a, uint32_t stack, const struct chunkstate *before, const struct chunkstate *now)
+enum block_identity_same block_identity_compare(const struct block_identity *a, uint32_t stack,
+						const struct chunkstate *before, const struct chunkstate *now)
 {
 	const struct words *w = addrmap_get(&a->stacks, stack);
 	const unsigned common = chunkstate_common(before, now), changed = chunkstate_changed(before, now);

@@ -38,9 +38,11 @@ void block_identity_fini(struct block_identity *a);
  * A block of @stack looks like @now at its first look. @was: the block that had this address before, of the
  * same stack; NULL: not known.
  */
-void block_identity_learn(struct block_identity *a, uint32_t stack, const struct chunkstate *now, const struct chunkstate *was);
+void block_identity_learn(struct block_identity *a, uint32_t stack, const struct chunkstate *now,
+			  const struct chunkstate *was);
 
 /* Compares two looks at what may be one block. */
-enum block_identity_same block_identity_compare(const struct block_identity *a, uint32_t stack, const struct chunkstate *before, const struct chunkstate *now);
+enum block_identity_same block_identity_compare(const struct block_identity *a, uint32_t stack,
+						const struct chunkstate *before, const struct chunkstate *now);
 
 #endif

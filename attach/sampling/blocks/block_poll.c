@@ -42,7 +42,8 @@ static void make_ages(struct block_poll *f)
 
 static uint64_t age_ns(const struct block_poll *f, uint32_t look)
 {
-	return look < AGES ? f->ages_ns[look] : f->ages_ns[AGES - 1] + (look - AGES + 1) * (uint64_t)BLOCK_POLL_LONGEST_NS;
+	return look < AGES ? f->ages_ns[look]
+			   : f->ages_ns[AGES - 1] + (look - AGES + 1) * (uint64_t)BLOCK_POLL_LONGEST_NS;
 }
 
 static uint64_t due_ns(const struct block_poll *f, uint32_t number)
@@ -77,8 +78,10 @@ static struct tracked_block *block_at(const struct block_poll *f, taddr addr)
 static void describe(const struct tracked_block *b, struct tracked *out)
 {
 	*out = (struct tracked){
-		.addr = b->addr, .chunk_size = (uint64_t)b->units * 16, .birth_ns = b->birth_ns, .seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
-		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE, .doubtful = b->flags & TRACKED_DOUBTFUL,
+		.addr = b->addr, .chunk_size = (uint64_t)b->units * 16, .birth_ns = b->birth_ns,
+		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
+		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
+		.doubtful = b->flags & TRACKED_DOUBTFUL,
 		.ended_ns = b->flags & TRACKED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
@@ -120,10 +123,12 @@ static int make_room(struct block_poll *f)
 	return r < 0 ? r : grow_for(&f->queue, f->n, &f->queue_room, sizeof(*f->queue));
 }
 
-static void begin(struct tracked_block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
+static void begin(struct tracked_block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack,
+		  uint64_t birth_ns)
 {
 	*b = (struct tracked_block){
-		.addr = addr, .birth_ns = birth_ns, .units = (uint32_t)(chunkstate_size(head) / 16), .stack = stack,
+		.addr = addr, .birth_ns = birth_ns, .units = (uint32_t)(chunkstate_size(head) / 16),
+		.stack = stack,
 		.flags = chunkstate_mapped(head) ? TRACKED_MAPPED : 0,
 	};
 	if (words)
@@ -145,7 +150,8 @@ static void succeed(struct block_poll *f, struct tracked_block *old, struct trac
 	end(f, old, FATE_GONE, b->birth_ns);
 }
 
-int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns)
+int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack,
+		   uint64_t birth_ns)
 {
 	struct tracked_block fresh, *old = block_at(f, addr);
 	const uint64_t size = chunkstate_size(head);

@@ -77,7 +77,8 @@ typedef void block_poll_over(void *ctx, const struct tracked *b, enum fate fate,
  * @pid: the target, whose memory we may read. @tcache_key: glibc's, if known; 0: it is learned. @over is
  * called when a block's fate is known, and at block_poll_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
  */
-must_check int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *ctx, struct block_poll **out);
+must_check int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *ctx,
+			      struct block_poll **out);
 void block_poll_free(struct block_poll *f);	/* does not call over(); NULL is fine */
 
 /*
@@ -89,7 +90,8 @@ void block_poll_free(struct block_poll *f);	/* does not call over(); NULL is fin
  * If a block at that address is tracked already, it is gone (over() is called). 0; -ENOSPC: BLOCK_POLL_MAX;
  * -EINVAL: that is no chunk's head; -ENOMEM.
  */
-must_check int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack, uint64_t birth_ns);
+must_check int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2],
+			      uint32_t stack, uint64_t birth_ns);
 
 /*
  * @addr was just allocated, and is not to be tracked: a block tracked there is gone. To be called for each

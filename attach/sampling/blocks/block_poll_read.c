@@ -115,5 +115,6 @@ bool block_poll_linked(const struct block_poll_found *k)
 bool block_poll_joined(const struct block_poll_found *k)
 {
 	/* only if it was not changed meanwhile */
-	return k->has_before && k->again[0] == k->look.prev_size && k->again[1] == k->look.head && !chunkstate_led(&k->look, k->before_head);
+	return k->has_before && k->again[0] == k->look.prev_size && k->again[1] == k->look.head &&
+	       !chunkstate_led(&k->look, k->before_head);
 }

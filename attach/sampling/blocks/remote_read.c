@@ -79,8 +79,8 @@ static int find_pages(struct remote_read *g, struct remote_read_piece *p)
  * Pieces from *i on that are resident go into iovecs, adjacent ones into one. Returns how many pieces these
  * are; *i moves behind them.
  */
-static size_t fill(struct remote_read_piece *pieces, size_t n, size_t *i, struct iovec *here, struct iovec *there, size_t *nthere,
-		   struct remote_read_piece **read)
+static size_t fill(struct remote_read_piece *pieces, size_t n, size_t *i, struct iovec *here,
+		   struct iovec *there, size_t *nthere, struct remote_read_piece **read)
 {
 	size_t k = 0;
 
@@ -117,7 +117,8 @@ static int read_one(struct remote_read *g, struct remote_read_piece *p)
  * @read: @k pieces that are in @here and @there. A page that cannot be read ends the call: from there on each
  * piece is read by itself.
  */
-static int read_some(struct remote_read *g, struct remote_read_piece **read, size_t k, const struct iovec *here, const struct iovec *there, size_t nthere)
+static int read_some(struct remote_read *g, struct remote_read_piece **read, size_t k,
+		     const struct iovec *here, const struct iovec *there, size_t nthere)
 {
 	ssize_t got = process_vm_readv(g->pid, here, k, there, nthere, 0);
 	size_t done = 0;

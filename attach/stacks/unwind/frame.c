@@ -125,7 +125,8 @@ static int find_register(const struct step *s, unsigned reg, uint64_t *out)
 /*
  * A register that the tables do not give is unknown in the caller; only without rip or rsp there is no frame.
  */
-int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct frame_memory *m, struct frame_regs *regs)
+int frame_step(const struct cfi_rule *rule, bool exact, uint32_t want, struct frame_memory *m,
+	       struct frame_regs *regs)
 {
 	const struct frame_regs callee = *regs;
 	struct step s = { .rule = rule, .callee = &callee, .exact = exact, .m = m };

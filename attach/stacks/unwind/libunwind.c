@@ -23,8 +23,8 @@
 #include "base/log.h"
 
 /* Exported, and used by others (perf), but in no header. */
-int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi,
-				       int need_unwind_info, void *arg);
+int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di,
+				       unw_proc_info_t *pi, int need_unwind_info, void *arg);
 
 struct unwind_libunwind {
 	pid_t pid;
@@ -130,7 +130,8 @@ static int resume(unw_addr_space_t space, unw_cursor_t *cursor, void *arg)
 	return -UNW_EINVAL;
 }
 
-static int get_proc_name(unw_addr_space_t space, unw_word_t ip, char *buf, size_t n, unw_word_t *offset, void *arg)
+static int get_proc_name(unw_addr_space_t space, unw_word_t ip, char *buf, size_t n, unw_word_t *offset,
+			 void *arg)
 {
 	(void)space, (void)ip, (void)buf, (void)n, (void)offset, (void)arg;
 	return -UNW_ENOINFO;
@@ -229,8 +230,8 @@ static int step(unw_cursor_t *cursor, taddr *frame, enum unwind_end *end)
 	return 0;
 }
 
-void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct *regs, bool returned, uint32_t max,
-		      struct unwind_stack *out)
+void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct *regs, bool returned,
+		      uint32_t max, struct unwind_stack *out)
 {
 	unw_cursor_t cursor;
 

@@ -20,7 +20,7 @@ void unwind_libunwind_free(struct unwind_libunwind *l);
 void unwind_libunwind_modules_changed(struct unwind_libunwind *l);
 
 /* Like unwind(); the thread must be held. */
-void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct *regs, bool returned, uint32_t max,
-		      struct unwind_stack *out);
+void unwind_libunwind(struct unwind_libunwind *l, const struct user_regs_struct *regs, bool returned,
+		      uint32_t max, struct unwind_stack *out);
 
 #endif

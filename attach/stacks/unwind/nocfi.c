@@ -15,10 +15,22 @@ static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0
 /* of 64 and more: two bytes */
 #define AT(offset) { DW_OP_breg7, ((offset) & 0x7f) | 0x80, (offset) >> 7 }
 static const uint8_t ucontext[FRAME_REGS][3] = {
-	[FRAME_R8] = { DW_OP_breg7, 40 }, [FRAME_R9] = { DW_OP_breg7, 48 }, [FRAME_R10] = { DW_OP_breg7, 56 },
-	[FRAME_R11] = AT(64), [FRAME_R12] = AT(72), [FRAME_R13] = AT(80), [FRAME_R14] = AT(88), [FRAME_R15] = AT(96),
-	[FRAME_RDI] = AT(104), [FRAME_RSI] = AT(112), [FRAME_RBP] = AT(120), [FRAME_RBX] = AT(128),
-	[FRAME_RDX] = AT(136), [FRAME_RAX] = AT(144), [FRAME_RCX] = AT(152), [FRAME_RSP] = AT(160),
+	[FRAME_R8] = { DW_OP_breg7, 40 },
+	[FRAME_R9] = { DW_OP_breg7, 48 },
+	[FRAME_R10] = { DW_OP_breg7, 56 },
+	[FRAME_R11] = AT(64),
+	[FRAME_R12] = AT(72),
+	[FRAME_R13] = AT(80),
+	[FRAME_R14] = AT(88),
+	[FRAME_R15] = AT(96),
+	[FRAME_RDI] = AT(104),
+	[FRAME_RSI] = AT(112),
+	[FRAME_RBP] = AT(120),
+	[FRAME_RBX] = AT(128),
+	[FRAME_RDX] = AT(136),
+	[FRAME_RAX] = AT(144),
+	[FRAME_RCX] = AT(152),
+	[FRAME_RSP] = AT(160),
 	[FRAME_RIP] = AT(168),
 };
 

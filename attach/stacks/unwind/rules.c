@@ -206,9 +206,10 @@ static bool fits(const struct cfi_rule *rule)
 {
 	const struct cfi_place *cfa = &rule->cfa, *rip = &rule->regs[FRAME_RIP], *rsp = &rule->regs[FRAME_RSP];
 
-	return !rule->signal && cfa->how == CFI_VAL_OFFSET && (cfa->reg == FRAME_RSP || cfa->reg == FRAME_RBP) &&
-	       cfa->offset == (int32_t)cfa->offset && rip->how == CFI_OFFSET && rip->offset == -8 &&
-	       rsp->how == CFI_VAL_OFFSET && !rsp->offset && fits_rbp(&rule->regs[FRAME_RBP]);
+	return !rule->signal && cfa->how == CFI_VAL_OFFSET &&
+	       (cfa->reg == FRAME_RSP || cfa->reg == FRAME_RBP) && cfa->offset == (int32_t)cfa->offset &&
+	       rip->how == CFI_OFFSET && rip->offset == -8 && rsp->how == CFI_VAL_OFFSET && !rsp->offset &&
+	       fits_rbp(&rule->regs[FRAME_RBP]);
 }
 
 static struct fast_rule shorten(uint64_t frame, const struct cfi_rule *rule)

@@ -43,7 +43,8 @@ enum { GO_ON = -1, NEEDS_ALL = -2 };
 const char *unwind_end_text(enum unwind_end end)
 {
 	static const char *const text[] = {
-		[UNWIND_WHOLE] = "whole", [UNWIND_CUT] = "cut", [UNWIND_LOST] = "lost", [UNWIND_DEEP] = "deep",
+		[UNWIND_WHOLE] = "whole",	  [UNWIND_CUT] = "cut",
+		[UNWIND_LOST] = "lost",		  [UNWIND_DEEP] = "deep",
 		[UNWIND_ELSEWHERE] = "elsewhere",
 	};
 
@@ -299,12 +300,15 @@ static uint64_t known(const struct frame_regs *regs, unsigned reg)
 static void kept_over_calls(const struct frame_regs *regs, struct user_regs_struct *out)
 {
 	*out = (struct user_regs_struct){
-		.rip = known(regs, FRAME_RIP), .rsp = known(regs, FRAME_RSP), .rbp = known(regs, FRAME_RBP), .rbx = known(regs, 3),
-		.r12 = known(regs, 12), .r13 = known(regs, 13), .r14 = known(regs, 14), .r15 = known(regs, 15),
+		.rip = known(regs, FRAME_RIP), .rsp = known(regs, FRAME_RSP), .rbp = known(regs, FRAME_RBP),
+		.rbx = known(regs, 3),
+		.r12 = known(regs, 12), .r13 = known(regs, 13), .r14 = known(regs, 14),
+		.r15 = known(regs, 15),
 	};
 }
 
-bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc), void *ctx, struct user_regs_struct *caller)
+bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc),
+		   void *ctx, struct user_regs_struct *caller)
 {
 	struct unwind_stack stack;
 	struct walk w = { .u = u, .m = { .from = from }, .out = &stack, .max = UNWIND_MAX };

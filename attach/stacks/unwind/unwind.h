@@ -102,7 +102,8 @@ void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, st
  * address; those that a call may change, or that are unknown, are 0. false: there is no such function on the
  * stack, or its caller cannot be found.
  */
-bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc), void *ctx, struct user_regs_struct *caller);
+bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is)(void *ctx, taddr pc),
+		   void *ctx, struct user_regs_struct *caller);
 
 void unwinder_stats(const struct unwinder *u, struct unwind_stats *out);
 

@@ -51,7 +51,8 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 	strbuf_puts(sb, " returned to the kernel");
 }
 
-static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
+static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+		      const struct summary_group *g)
 {
 	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain };
 
@@ -90,7 +91,8 @@ static void put_part(struct strbuf *sb, const struct summary_hang *hang)
 	strbuf_puts(sb, ": ");
 }
 
-static void put_hangs(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
+static void put_hangs(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+		      const struct summary_group *g)
 {
 	if (g->nhangs)
 		strbuf_puts(sb, "    indirectly lost with it\n");
@@ -102,7 +104,8 @@ static void put_hangs(struct strbuf *sb, const struct summary *s, const struct t
 		strbuf_printf(sb, "      and of %zu more groups\n", g->nhangs - HANGS_SHOWN);
 }
 
-static void put_holders(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct summary_group *g)
+static void put_holders(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+			const struct summary_group *g)
 {
 	size_t shown = 0;
 

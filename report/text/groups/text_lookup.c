@@ -33,7 +33,8 @@ static void put_heads(struct strbuf *sb, const struct summary *s, const struct t
 	strbuf_putc(sb, '\n');
 }
 
-static void put_row(struct strbuf *sb, const struct summary *s, const struct text_part *part, const struct lookup_block *b)
+static void put_row(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+		    const struct lookup_block *b)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -64,7 +65,8 @@ static void put_rest(struct strbuf *sb, const struct text_part *part, const stru
 	strbuf_puts(sb, " (--top 0 lists them all)\n");
 }
 
-static int put_refs_entry(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t top, size_t index)
+static int put_refs_entry(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+			  size_t top, size_t index)
 {
 	struct text_refs refs;
 	int r = text_refs_make(s, part, top, &refs);
@@ -195,7 +197,8 @@ static void put_use(struct strbuf *sb, const struct lookup_use *u)
 static void put_object(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
 {
 	strbuf_puts(sb, f->older ? " older than the watch" : "");
-	strbuf_printf(sb, ", net %s%" PRId64, f->older && !f->counted && f->block.net > 0 ? "+" : "", f->block.net);
+	strbuf_printf(sb, ", net %s%" PRId64, f->older && !f->counted && f->block.net > 0 ? "+" : "",
+		      f->block.net);
 	if (text_timed(s)) {
 		strbuf_puts(sb, ", first seen ");
 		format_seconds(sb, f->block.age_s);

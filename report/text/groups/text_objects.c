@@ -22,7 +22,8 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 	strbuf_putc(sb, '\n');
 }
 
-static void put_trace(struct strbuf *sb, const struct summary_object *o, const struct summary_use *u, uint64_t count)
+static void put_trace(struct strbuf *sb, const struct summary_object *o, const struct summary_use *u,
+		      uint64_t count)
 {
 	strbuf_printf(sb, "\nptr : %" PRIx64 "\n", o->addr);
 	for (size_t i = u->stack.wrappers; i < u->stack.depth; i++)
@@ -57,7 +58,8 @@ static void put_counts(struct strbuf *sb, const struct summary *s, const struct 
 {
 	for (size_t i = part->first; i < part->first + part->n; i++)
 		for (size_t k = 0; k < s->refs[i].nall; k++)
-			strbuf_printf(sb, "%" PRIx64 " : %" PRId64 "\n", s->refs[i].all[k].addr, s->refs[i].net);
+			strbuf_printf(sb, "%" PRIx64 " : %" PRId64 "\n", s->refs[i].all[k].addr,
+				      s->refs[i].net);
 }
 
 static void put_family(struct strbuf *sb, const struct summary *s, const struct text_part *part)

@@ -81,7 +81,9 @@ static void put_course(const struct text_refs *t, const struct refs_entry *e, st
 
 static void put_where(const struct text_refs *t, const struct refs_entry *e, struct strbuf *sb)
 {
-	const struct summary_use *u = e->refs.ntaken ? e->refs.taken : e->refs.ndropped ? e->refs.dropped : NULL;
+	const struct summary_use *u = e->refs.ntaken	 ? e->refs.taken
+				      : e->refs.ndropped ? e->refs.dropped
+							 : NULL;
 	const size_t columns = COLUMN_OBJECTS + COLUMN_NET + COLUMN_LIVE + 2 + COLUMN_GROWTH;
 	const size_t width = LINE - text_number_width(&t->part) - columns;
 
@@ -139,8 +141,8 @@ void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 	if (!t->n)
 		return;
 	strbuf_putc(sb, '\n');
-	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS, "objects", COLUMN_NET,
-		      "net", COLUMN_LIVE, "live");
+	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS,
+		      "objects", COLUMN_NET, "net", COLUMN_LIVE, "live");
 	if (text_timed(t->summary))
 		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
 	strbuf_puts(sb, "acquired by\n");

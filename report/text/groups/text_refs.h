@@ -37,7 +37,8 @@ struct text_refs {
  * Show @top numbered groups (0: all) of a part of the sorted summary @s, which must outlive @t. 0 or -ENOMEM;
  * text_refs_fini in any case.
  */
-must_check int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t);
+must_check int text_refs_make(const struct summary *s, const struct text_part *part, size_t top,
+			      struct text_refs *t);
 void text_refs_fini(struct text_refs *t);
 
 /* Append the table to @sb; nothing if there are no objects. */

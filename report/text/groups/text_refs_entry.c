@@ -137,7 +137,8 @@ static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 			rest += e->nets[i].objects;
 			continue;
 		}
-		strbuf_printf(sb, "%s%" PRIu64 " with %" PRId64, i ? ", " : "", e->nets[i].objects, e->nets[i].net);
+		strbuf_printf(sb, "%s%" PRIu64 " with %" PRId64, i ? ", " : "", e->nets[i].objects,
+			      e->nets[i].net);
 	}
 	if (rest)
 		strbuf_printf(sb, ", %" PRIu64 " with others", rest);
@@ -221,13 +222,15 @@ static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t f
 		return;
 	for (size_t i = first; i < n; i++)
 		count += uses[i].count;
-	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count, n - first);
+	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count,
+		      n - first);
 }
 
 /* Not so for a full cache, which does not grow. */
 static bool misses_a_drop(const struct summary_refs *r)
 {
-	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY && growth_goes_on(&r->growth);
+	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY &&
+	       growth_goes_on(&r->growth);
 }
 
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)

@@ -4,8 +4,8 @@
 
 #include "report/text/groups/text_mark.h"
 
-static void put_part(const struct text_rows *t, const char *title, const size_t *indices, size_t n, size_t rows,
-		     struct strbuf *sb)
+static void put_part(const struct text_rows *t, const char *title, const size_t *indices, size_t n,
+		     size_t rows, struct strbuf *sb)
 {
 	if (!n)
 		return;

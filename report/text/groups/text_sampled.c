@@ -371,7 +371,8 @@ static struct counted count(const struct summary *s, const struct text_part *par
 void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	const struct counted c = count(s, part);
-	const uint64_t stays = c.kinds[SURVIVAL_STAYS], level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
+	const uint64_t stays = c.kinds[SURVIVAL_STAYS],
+		       level = c.kinds[SURVIVAL_TABLE] + c.kinds[SURVIVAL_GOES];
 
 	if (stays) {
 		format_count(sb, stays, "group");

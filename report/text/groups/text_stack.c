@@ -127,7 +127,8 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
  * in any case, and the place of code without a name all that it needs. An offset is shown only if there is
  * room: the name says more.
  */
-static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name, size_t width)
+static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name,
+			  size_t width)
 {
 	size_t left = width > format_width(name) + 1 ? width - format_width(name) - 1 : 0;
 	size_t least = width > PLACE_WIDTH + NAME_LEAST ? PLACE_WIDTH : width / 2;
@@ -210,7 +211,8 @@ static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
 		of_beside = smaller(format_width(&beside), room / 2);
 		of_name = smaller(of_name, room - of_beside);
 		of_beside = room - of_name;
-		if (of_name >= smaller(NAME_LEAST, format_width(&name)) && of_beside >= smaller(BESIDE_LEAST, format_width(&beside))) {
+		if (of_name >= smaller(NAME_LEAST, format_width(&name)) &&
+		    of_beside >= smaller(BESIDE_LEAST, format_width(&beside))) {
 			format_cut(sb, strbuf_str(&name), of_name);
 			strbuf_puts(sb, s->word);
 			format_cut(sb, strbuf_str(&beside), of_beside);

@@ -35,7 +35,8 @@ void text_verdict(struct strbuf *sb, const struct summary_group *g)
 
 /* --- what was watched --- */
 
-static void put_sum(struct strbuf *sb, const char *separator, const struct summary_sum *sums, enum verdict verdict)
+static void put_sum(struct strbuf *sb, const char *separator, const struct summary_sum *sums,
+		    enum verdict verdict)
 {
 	strbuf_puts(sb, separator);
 	text_mark_verdict(sb, verdict);

@@ -24,7 +24,8 @@
 
 static bool any_lost(const struct summary_verdicts *v)
 {
-	return v->all[VERDICT_DEFINITE].blocks || v->all[VERDICT_INDIRECT].blocks || v->all[VERDICT_POSSIBLE].blocks;
+	return v->all[VERDICT_DEFINITE].blocks || v->all[VERDICT_INDIRECT].blocks ||
+	       v->all[VERDICT_POSSIBLE].blocks;
 }
 
 static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
@@ -254,7 +255,11 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 static void put_samples(struct strbuf *sb, const struct summary_group *g)
 {
 	for (size_t i = 0; i < g->nsamples && i < SAMPLES; i++)
-		strbuf_printf(sb, "%s" PRItaddr, i ? ", " : g->blocks > g->nsamples ? ", for example " : ": ", g->samples[i]);
+		strbuf_printf(sb, "%s" PRItaddr,
+			      i				? ", "
+			      : g->blocks > g->nsamples ? ", for example "
+							: ": ",
+			      g->samples[i]);
 }
 
 static void put_verdict(struct strbuf *sb, enum verdict v)
@@ -300,7 +305,8 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 /* For groups by size that are still reachable, the table says all there is to say. */
 static bool tells_more(const struct summary_group *g)
 {
-	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label || g->kind.class_name;
+	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label ||
+	       g->kind.class_name;
 }
 
 static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t top)

@@ -138,7 +138,8 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t to
 	if (!a->total)
 		strbuf_puts(sb, "  nothing points there\n");
 	if (a->total > shown)
-		strbuf_printf(sb, "  and %zu more pointers%s\n", a->total - shown, shown < a->n ? " (--top 0 shows more)" : "");
+		strbuf_printf(sb, "  and %zu more pointers%s\n", a->total - shown,
+			      shown < a->n ? " (--top 0 shows more)" : "");
 	put_chain(sb, &a->chain, to);
 }
 

@@ -122,7 +122,8 @@ static void put_account(struct strbuf *sb, const struct scan_report *r, const st
 	if (a->other)
 		put_part(sb, a->other, a->system, "its own data\n");
 	if (r->heap.unseen_bytes)
-		put_part(sb, r->heap.unseen_bytes, a->system, "NOT SEEN: behind what is corrupt, or not there to be read\n");
+		put_part(sb, r->heap.unseen_bytes, a->system,
+			 "NOT SEEN: behind what is corrupt, or not there to be read\n");
 	if (r->heap.foreign_bytes)
 		put_part(sb, r->heap.foreign_bytes, a->system,
 			 "between its pieces, allocated by others (sbrk)\n");
@@ -162,7 +163,8 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 	strbuf_puts(sb, ", ");
 	format_size(sb, a.system);
 	strbuf_puts(sb, " from the system");
-	strbuf_puts(sb, heap->adds_up ? "; its own figures agree" : "; its own figures and what was found DIFFER");
+	strbuf_puts(sb, heap->adds_up ? "; its own figures agree"
+				      : "; its own figures and what was found DIFFER");
 	if (heap->mmapped_claimed == UINT64_MAX)
 		strbuf_puts(sb, ", those of blocks with a mapping of their own were not found");
 	strbuf_putc(sb, '\n');

@@ -84,7 +84,8 @@ static void use(struct worker *w, struct slot *s)
 
 	w->frees++;
 	if (victim_random(&w->rng) % 3 == 0)
-		return took(w, s, victim_random(&w->rng) % 2 ? realloc(block, n) : reallocarray(block, 1, n), n);
+		return took(w, s, victim_random(&w->rng) % 2 ? realloc(block, n) : reallocarray(block, 1, n),
+			    n);
 	s->block = NULL;
 	free(block);
 }
@@ -134,8 +135,8 @@ static void tell(void)
 			bytes += s->block ? s->requested : 0;
 		}
 	}
-	printf("{\"allocs\": %lu, \"frees\": %lu, \"live_blocks\": %lu, \"live_requested\": %lu}\n", (unsigned long)allocs,
-	       (unsigned long)frees, (unsigned long)live, (unsigned long)bytes);
+	printf("{\"allocs\": %lu, \"frees\": %lu, \"live_blocks\": %lu, \"live_requested\": %lu}\n",
+	       (unsigned long)allocs, (unsigned long)frees, (unsigned long)live, (unsigned long)bytes);
 	fflush(stdout);
 }
 

@@ -50,10 +50,12 @@ static void one_line_each(void **state)
 {
 	(void)state;
 	log_error_errno(-EPERM, "cannot attach to %d", 1234);
-	assert_string_equal(written(buf, sizeof(buf)), "mmattach: cannot attach to 1234: Operation not permitted\n");
+	assert_string_equal(written(buf, sizeof(buf)),
+			    "mmattach: cannot attach to 1234: Operation not permitted\n");
 	log_warn("short of %s", "time");
 	log_hint("take more");
-	assert_string_equal(written(buf, sizeof(buf)), "mmattach: warning: short of time\nmmattach: hint: take more\n");
+	assert_string_equal(written(buf, sizeof(buf)),
+			    "mmattach: warning: short of time\nmmattach: hint: take more\n");
 	log_verbose("detail");
 	assert_string_equal(written(buf, sizeof(buf)), "");
 }
@@ -81,7 +83,8 @@ static void names_cannot_drive_the_terminal(void **state)
 {
 	(void)state;
 	log_error("no process %s", "a\x1b[2J\nmmattach: all is well\x7f \xc2\x9b \xc3\xbc");
-	assert_string_equal(written(buf, sizeof(buf)), "mmattach: no process a?[2J?mmattach: all is well? ?? \xc3\xbc\n");
+	assert_string_equal(written(buf, sizeof(buf)),
+			    "mmattach: no process a?[2J?mmattach: all is well? ?? \xc3\xbc\n");
 }
 
 static void long_messages_are_cut(void **state)

@@ -26,8 +26,8 @@ static void test_line_of_a_file(void **state)
 	char buf[256];
 
 	(void)state;
-	parse("7f1c0a226000-7f1c0a37c000 r-xp 00026000 fe:1a 131234                     /usr/lib/libc.so.6", buf,
-	      sizeof(buf), &m);
+	parse("7f1c0a226000-7f1c0a37c000 r-xp 00026000 fe:1a 131234                     /usr/lib/libc.so.6",
+	      buf, sizeof(buf), &m);
 	assert_int_equal(m.lo, 0x7f1c0a226000);
 	assert_int_equal(m.hi, 0x7f1c0a37c000);
 	assert_int_equal(m.perms, MAPPING_READ | MAPPING_EXEC);
@@ -49,8 +49,8 @@ static void test_line_without_file(void **state)
 	parse("00400000-00401000 ---s 00000000 00:00 0", buf, sizeof(buf), &m);
 	assert_string_equal(m.path, "");
 	assert_int_equal(m.perms, MAPPING_SHARED);
-	parse("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]", buf, sizeof(buf),
-	      &m);
+	parse("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]", buf,
+	      sizeof(buf), &m);
 	assert_int_equal(m.lo, 0xffffffffff600000);
 	assert_string_equal(m.path, "[vsyscall]");
 }

@@ -80,7 +80,11 @@ static void check(void (*escape)(struct strbuf *, const char *), const struct es
 static void json_controls(void **state)
 {
 	static const struct escape e[] = {
-		{ "\xc2\x9b" "2J", "\"\\u009b2J\"" }, { "\xe2\x80\xae", "\"\\u202e\"" }, { "\xe2\x80\xa8", "\"\\u2028\"" },
+		{ "\xc2\x9b"
+		  "2J",
+		  "\"\\u009b2J\"" },
+		{ "\xe2\x80\xae", "\"\\u202e\"" },
+		{ "\xe2\x80\xa8", "\"\\u2028\"" },
 		{ "\xc2\xa0\xe2\x82\xac", "\"\xc2\xa0\xe2\x82\xac\"" },
 	};
 
@@ -95,14 +99,15 @@ static void json(void **state)
 		{ "", "\"\"" },
 		{ "a\"b\\c/", "\"a\\\"b\\\\c/\"" },
 		{ "\n\t\r\x01\x7f", "\"\\n\\t\\u000d\\u0001\\u007f\"" },
-		{ "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8d\xba", "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8d\xba\"" },
+		{ "gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8d\xba",
+		  "\"gr\xc3\xbc\xc3\x9f \xe2\x82\xac \xf0\x9f\x8d\xba\"" },
 		{ "\xff", "\"" FFFD "\"" },
-		{ "a\xc3", "\"a" FFFD "\"" },				/* cut off */
+		{ "a\xc3", "\"a" FFFD "\"" }, /* cut off */
 		{ "\xe2\x82", "\"" FFFD FFFD "\"" },
-		{ "\xc0\x80", "\"" FFFD FFFD "\"" },			/* overlong */
+		{ "\xc0\x80", "\"" FFFD FFFD "\"" }, /* overlong */
 		{ "\xe0\x80\x80", "\"" FFFD FFFD FFFD "\"" },
-		{ "\xed\xa0\x80", "\"" FFFD FFFD FFFD "\"" },		/* surrogate */
-		{ "\xf4\x90\x80\x80", "\"" FFFD FFFD FFFD FFFD "\"" },	/* above U+10FFFF */
+		{ "\xed\xa0\x80", "\"" FFFD FFFD FFFD "\"" }, /* surrogate */
+		{ "\xf4\x90\x80\x80", "\"" FFFD FFFD FFFD FFFD "\"" }, /* above U+10FFFF */
 		{ "\xf0\x80\x80\x80", "\"" FFFD FFFD FFFD FFFD "\"" },
 	};
 

@@ -64,7 +64,8 @@ static void rust_old(void **state)
 		{ "_ZN3foo3bar17h05af221e174051e9E", "foo::bar" },
 		{ "_ZN3foo17h05af221e174051e9E.llvm.A5310EB9", "foo" },
 		{ "_ZN3foo17h05af221e174051e9E.cold", "foo.cold" },
-		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		  "3bar17h930b740aa94f1d3aE",
 		  "<Test + 'static as foo::Bar<Test>>::bar" },
 		{ "_ZN11$RF$testing17h05af221e174051e9E", "&testing" },
 		{ "_ZN4core3ptr8non_null16NonNull$LT$T$GT$4cast17h0123456789abcdefE",
@@ -89,11 +90,13 @@ static void rust_new(void **state)
 		{ "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
 		  "utf8_idents::საჭმელად_გემრიელი_სადილი" },
 		{ "_RNCNCNgCs6DXkGYLi8lr_2cc5spawn00B5_", "cc::spawn::{closure#0}::{closure#0}" },
-		{ "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_4iter8iterator8Iterator9rposition"
+		{ "_RNCINkXs25_NgCsbmNqQUJIY6D_4core5sliceINyB9_4IterhENuNgNoBb_"
+		  "4iter8iterator8Iterator9rposition"
 		  "NCNgNpB9_6memchr7memrchrs_0E0Bb_",
 		  "<core::slice::Iter<u8> as core::iter::iterator::Iterator>::rposition::"
 		  "<core::slice::memchr::memrchr::{closure#1}>::{closure#0}" },
-		{ "_RINbNbCskIICzLVPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std",
+		{ "_RINbNbCskIICzLVPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_"
+		  "ECs1iopQbuBiw2_3std",
 		  "alloc::alloc::box_free::<dyn alloc::boxed::FnBox<(), Output = ()>>" },
 		{ "_RMC0INtC8arrayvec8ArrayVechKj7b_E", "<arrayvec::ArrayVec<u8, 123>>" },
 		{ "_RMCs4fqI2P2rA04_13const_genericINtB0_8UnsignedKhb_E", "<const_generic::Unsigned<11>>" },
@@ -101,7 +104,8 @@ static void rust_new(void **state)
 		{ "_RMs1_Cs4fqI2P2rA04_13const_genericINtB3_4BoolKb0_E", "<const_generic::Bool<false>>" },
 		{ "_RMs2_Cs4fqI2P2rA04_13const_genericINtB3_4BoolKb1_E", "<const_generic::Bool<true>>" },
 		{ "_RMs4_Cs4fqI2P2rA04_13const_genericINtB3_4CharKc76_E", "<const_generic::Char<'v'>>" },
-		{ "_RMs4_Cs4fqI2P2rA04_13const_genericINtB3_4CharKc2202_E", "<const_generic::Char<'\\u{2202}'>>" },
+		{ "_RMs4_Cs4fqI2P2rA04_13const_genericINtB3_4CharKc2202_E",
+		  "<const_generic::Char<'\\u{2202}'>>" },
 		{ "_RMC0INtC3foo3BarKpE", "<foo::Bar<_>>" },
 		{ "_RMC0INtC3foo3BarKo10000000000000000_E", "<foo::Bar<0x10000000000000000>>" },
 		{ "_RINvC1c1fTEE", "c::f::<()>" },

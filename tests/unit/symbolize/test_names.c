@@ -242,7 +242,8 @@ static void linkage_names(void **state)
 /* @n addresses from the beginning of our code, whatever is there. */
 static taddr *own_addresses(size_t n)
 {
-	taddr *addrs = calloc(n + 1, sizeof(*addrs)), start = own_address((const void *)&own_addresses) & ~0xffful;
+	taddr *addrs = calloc(n + 1, sizeof(*addrs)),
+	      start = own_address((const void *)&own_addresses) & ~0xffful;
 
 	assert_non_null(addrs);
 	for (size_t i = 0; i < n; i++)
@@ -272,7 +273,8 @@ static void check_no_file(int fd)
 
 static void no_elf_files(void **state)
 {
-	cleanup_close int text = memfd_create("text", MFD_CLOEXEC), folder = open("/", O_RDONLY | O_CLOEXEC), end = -1;
+	cleanup_close int text = memfd_create("text", MFD_CLOEXEC), folder = open("/", O_RDONLY | O_CLOEXEC),
+			  end = -1;
 	int fds[2];
 
 	(void)state;
@@ -376,7 +378,8 @@ static uint64_t below(uint64_t *seed, uint64_t n)
 static void damage(int fd, size_t size, uint64_t *seed)
 {
 	for (uint64_t n = 1 + below(seed, 8); n; n--) {
-		uint64_t whole = below(seed, size), head = below(seed, 1024), tail = size - 1 - below(seed, 4096);
+		uint64_t whole = below(seed, size), head = below(seed, 1024),
+			 tail = size - 1 - below(seed, 4096);
 		uint8_t byte = (uint8_t)below(seed, 256);
 		uint64_t at = n % 3 == 0 ? whole : n % 3 == 1 ? head : tail;
 

@@ -48,7 +48,8 @@ static void finds(void **state)
 
 static void last_line_wins(void **state)
 {
-	struct perfmap m = parse("1000 100 whole\n1020 10 inside\n1080 100 over the end\n0ff0 20 over the begin\n");
+	struct perfmap m =
+		parse("1000 100 whole\n1020 10 inside\n1080 100 over the end\n0ff0 20 over the begin\n");
 
 	(void)state;
 	check(&m, 0xff0, "over the begin");
@@ -70,8 +71,21 @@ static void last_line_wins(void **state)
 static void skips(void **state)
 {
 	static const char *const texts[] = {
-		"", "\n\n", "1000", "1000 10", "1000 10 ", "1000 0 nothing", "x000 10 a", "-1000 10 a", " 1000 10 a",
-		"1000 -10 a", "1000  10 a", "1000\t10\ta", "10000000000000000 10 a", "ffffffffffffffff 2 a", "1000 10",
+		"",
+		"\n\n",
+		"1000",
+		"1000 10",
+		"1000 10 ",
+		"1000 0 nothing",
+		"x000 10 a",
+		"-1000 10 a",
+		" 1000 10 a",
+		"1000 -10 a",
+		"1000  10 a",
+		"1000\t10\ta",
+		"10000000000000000 10 a",
+		"ffffffffffffffff 2 a",
+		"1000 10",
 	};
 
 	(void)state;

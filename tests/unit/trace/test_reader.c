@@ -43,8 +43,8 @@ static void expect(uint32_t mask, struct strbuf *sb)
 	strbuf_reset(sb);
 	for (uint32_t b = 0; b < 32; b++)
 		if (mask >> b & 1)
-			strbuf_printf(sb, "0: 2.0 @%u 0x%x\n0: 2.0 @%u 0x%x\n", b * 100, 0x1000 * b, b * 100 + 1,
-				      0x1000 * b + 16);
+			strbuf_printf(sb, "0: 2.0 @%u 0x%x\n0: 2.0 @%u 0x%x\n", b * 100, 0x1000 * b,
+				      b * 100 + 1, 0x1000 * b + 16);
 }
 
 static int setup(void **state)
@@ -148,7 +148,8 @@ static void every_bit_flipped(void **state)
 		assert_blocks(hit ? ALL & ~(1u << (hit - 1)) : ALL);
 		assert_int_equal(tape.ndamage, 1);
 		if (hit)
-			assert_damage(0, image.start[hit - 1], image_end(&image, hit - 1) - image.start[hit - 1], hit == BLOCKS);
+			assert_damage(0, image.start[hit - 1],
+				      image_end(&image, hit - 1) - image.start[hit - 1], hit == BLOCKS);
 		else
 			assert_damage(0, 0, MMT_FILE_HEAD, false);
 	}
@@ -279,7 +280,9 @@ static void blocks_without_sense(void **state)
 		image_init(&image);
 		image_head(&image);
 		add_block(0, 0);
-		image_block(&image, (struct block_head){ 1, blocks[i].length, blocks[i].n, blocks[i].codec, IMAGE_TAG, 0 },
+		image_block(&image,
+			    (struct block_head){ 1, blocks[i].length, blocks[i].n, blocks[i].codec, IMAGE_TAG,
+						 0 },
 			    blocks[i].payload);
 		assert_int_equal(read_bytes(strbuf_str(&image.bytes), image.bytes.len), 0);
 		assert_int_equal(tape.nevents, i < 2 ? 3 : 2);
@@ -306,7 +309,8 @@ static void packed_blocks(void **state)
 	assert_int_equal(packer_new(&p), 0);
 	assert_int_equal(packer_pack(p, payload, sizeof(payload), &out, &n), MMT_CODEC_ZSTD);
 	image_head(&image);
-	image_block(&image, (struct block_head){ 0, sizeof(payload), (uint32_t)n, MMT_CODEC_ZSTD, IMAGE_TAG, 0 }, out);
+	image_block(&image,
+		    (struct block_head){ 0, sizeof(payload), (uint32_t)n, MMT_CODEC_ZSTD, IMAGE_TAG, 0 }, out);
 	packer_free(p);
 	assert_int_equal(read_bytes(strbuf_str(&image.bytes), image.bytes.len), 0);
 	assert_int_equal(tape.nevents, MMT_BLOCK_MAX);
@@ -534,7 +538,8 @@ static void made_to_take_for_ever(void **state)
 	assert_int_equal(tape.ndamage, 1);
 	assert_damage(0, MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD, true);
 	/* the same without a file head: it is not even opened */
-	assert_int_equal(read_bytes(strbuf_str(&image.bytes) + MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD), -EINVAL);
+	assert_int_equal(read_bytes(strbuf_str(&image.bytes) + MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD),
+			 -EINVAL);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	assert_in_range(end.tv_sec - begin.tv_sec, 0, 10);
 }

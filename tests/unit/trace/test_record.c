@@ -288,18 +288,30 @@ static const struct odd odd[] = {
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x1a\x03" "abc" "\x0c", 0, "12.0 @0\n"),
+	ODD("\x1f\x1a\x03"
+	    "abc"
+	    "\x0c",
+	    0, "12.0 @0\n"),
 	ODD("\x1f\x00\x00\x0c", 0, "12.0 @0\n"),
 	ODD("\x1f\xff\xff\xff\xff\x7f\x00\x0c", 0, "12.0 @0\n"),
 	/* fields of a newer version behind the known ones, and too few */
-	ODD("\x1f\x0a\x05\x01\x02" "new" "\x0c", 0, "31.10 @0 1 2\n12.0 @0\n"),
+	ODD("\x1f\x0a\x05\x01\x02"
+	    "new"
+	    "\x0c",
+	    0, "31.10 @0 1 2\n12.0 @0\n"),
 	ODD("\x1f\x0a\x01\x01\x02", -EPROTO, ""),
 	/* a length beyond the block, and beyond everything */
-	ODD("\x1f\x0e\x05\x02" "x", -EPROTO, ""),
+	ODD("\x1f\x0e\x05\x02"
+	    "x",
+	    -EPROTO, ""),
 	ODD("\x1f\x0e\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x02", -EPROTO, ""),
 	/* a string longer than its record, though not longer than the block; a NUL in one */
-	ODD("\x1f\x0e\x02\x03" "xy", -EPROTO, ""),
-	ODD("\x1f\x0e\x04\x04" "x\0y", 0, "31.14 @0 \"x\"\n"),
+	ODD("\x1f\x0e\x02\x03"
+	    "xy",
+	    -EPROTO, ""),
+	ODD("\x1f\x0e\x04\x04"
+	    "x\0y",
+	    0, "31.14 @0 \"x\"\n"),
 	/* numbers that do not fit */
 	ODD("\x01\x00\x01\x80\x80\x80\x80\x10", -EPROTO, ""),
 	/* verdicts: more sums than bytes, more blocks, a list that is cut off */
@@ -314,18 +326,24 @@ static const struct odd odd[] = {
 	ODD("\x1f\x02\x0c\x02\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),
 	ODD("\x1f\x08\x07\x00\x01\x00\x00\x00\x00\x00", 0, "31.8 @0 0: NULL NULL NULL 0 0\n"),
 	ODD("\x1f\x08\x08\x00\x02\x00\x00\x00\x00\x00\x00", -EPROTO, ""),
-	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21" "123456789012345678901234567890123", -EPROTO, ""),
+	ODD("\x1f\x0f\x26\x00\x00\x00\x00\x21"
+	    "123456789012345678901234567890123",
+	    -EPROTO, ""),
 	/*
 	 * a sample: a flag and a number behind the steps are from a newer version; more steps than allowed,
 	 * or than there are
 	 */
-	ODD("\x1f\x16\x17\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0f\x10" "new\x0c", 0,
-	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 15 16 11/12/13\n12.0 @0\n"),
+	ODD("\x1f\x16\x17\x04\x7f\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d"
+	    "\x0e\x0f\x10"
+	    "new\x0c",
+	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 15 16 11/12/13\n12.0 @0\n"),
 	/* a sample without missed hits; one without late exposure */
-	ODD("\x1f\x16\x12\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0e\x0c", 0,
-	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 0 0 11/12/13\n12.0 @0\n"),
-	ODD("\x1f\x16\x11\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d" "\x0c", 0,
-	    "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 0 0 0 11/12/13\n12.0 @0\n"),
+	ODD("\x1f\x16\x12\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d"
+	    "\x0e\x0c",
+	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 0 0 11/12/13\n12.0 @0\n"),
+	ODD("\x1f\x16\x11\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d"
+	    "\x0c",
+	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 0 0 0 11/12/13\n12.0 @0\n"),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11", -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01", -EPROTO, ""),
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
@@ -334,7 +352,9 @@ static const struct odd odd[] = {
 	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL\n"),
 	ODD("\x1f\x01\x05\x02\x02\x85\x85\x01", -EPROTO, ""),
 	ODD("\x1f\x01\x03\x04\x02x", -EPROTO, ""),
-	ODD("\x1f\x01\x05\x01\x03" "abc", -EPROTO, ""),
+	ODD("\x1f\x01\x05\x01\x03"
+	    "abc",
+	    -EPROTO, ""),
 	/* unknown flags */
 	ODD("\x1f\x05\x04\x01\x02\x00\xfe\x00", -EPROTO, ""),
 	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1 1\n"),
@@ -365,26 +385,45 @@ static void odd_records(void **state)
 #define BYTES(bytes) bytes, sizeof(bytes) - 1
 
 /* The bytes that tests/test_trace_format.py has by hand. */
-static const struct { struct fact fact; const char *bytes; size_t n; } by_hand[] = {
-	{ { .kind = MMT_REF, .time_us = 3, .ref = { 0x5000, 5, 1, FACT_NONE } }, BYTES("\x6d\x80\x28\x05\x01\x00") },
+static const struct { struct fact fact; const char *bytes; size_t n;
+} by_hand[] = {
+	{ { .kind = MMT_REF, .time_us = 3, .ref = { 0x5000, 5, 1, FACT_NONE } },
+	  BYTES("\x6d\x80\x28\x05\x01\x00") },
 	{ { .kind = MMT_REF, .ref = { 0x5000, 5, 2, 4 } }, BYTES("\x0d\x80\x28\x05\x02\x04") },
-	{ { .kind = MMT_UNREF, .time_us = 17, .ref = { 0x5000, 5, 1, 1 } }, BYTES("\xee\x11\x80\x28\x05\x01\x01") },
+	{ { .kind = MMT_UNREF, .time_us = 17, .ref = { 0x5000, 5, 1, 1 } },
+	  BYTES("\xee\x11\x80\x28\x05\x01\x01") },
 	{ { .kind = MMT_BORN, .ref = { 40, 200, 1, 2 } }, BYTES("\x0f\x09\x08\xc8\x01\x01\x02") },
 	{ { .kind = MMT_COUNTED, .ref = { .addr = 0x5000, .count = 0 } }, BYTES("\x10\x80\x28\x00") },
-	{ { .kind = MMT_OBJECT, .object = { 0x5000, 1000, -2, true, false, (const struct fact_use[]){ { 5, 3, 0 }, { 6, 0, 255 } }, 2 } },
+	{ { .kind = MMT_OBJECT,
+	    .object = { 0x5000, 1000, -2, true, false,
+			(const struct fact_use[]){ { 5, 3, 0 }, { 6, 0, 255 } }, 2 } },
 	  BYTES("\x11\x80\x28\xe8\x07\x03\x01\x02\x05\x03\x00\x06\x00\xff\x01") },
-	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true, false }), BYTES("\x1f\x03\x0b\x01\x05" "dict" "\x01\x04" "obj") },
-	{ INFORMATION(FAMILY_NAME, .family_name = { 2, "ma", "on", false, true }), BYTES("\x1f\x03\x08\x02\x03" "ma" "\x02\x03" "on") },
-	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }), BYTES("\x1f\x05\x04\x07\x10\x00\x03") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true, false }),
+	  BYTES("\x1f\x03\x0b\x01\x05"
+		"dict"
+		"\x01\x04"
+		"obj") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 2, "ma", "on", false, true }),
+	  BYTES("\x1f\x03\x08\x02\x03"
+		"ma"
+		"\x02\x03"
+		"on") },
+	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }),
+	  BYTES("\x1f\x05\x04\x07\x10\x00\x03") },
 	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
-	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05" "char") },
-	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05" "read") },
-	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } }, 12, 13, 14 } }),
-	  BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c\x0d\x0e") },
+	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05"
+							"char") },
+	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05"
+						   "read") },
+	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } }, 12, 13, 14 } }), BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c\x0d\x0e") },
 	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
 	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
-	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }), BYTES("\x1f\x18\x09\x06\x02" "w" "\x01\x02\x03\x04\x05\x06") },
-	{ INFORMATION(RUNTIME, .runtime = "go"), BYTES("\x1f\x19\x03\x03" "go") },
+	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }),
+	  BYTES("\x1f\x18\x09\x06\x02"
+		"w"
+		"\x01\x02\x03\x04\x05\x06") },
+	{ INFORMATION(RUNTIME, .runtime = "go"), BYTES("\x1f\x19\x03\x03"
+						       "go") },
 };
 
 static void as_by_hand(void **state)

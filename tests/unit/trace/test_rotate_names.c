@@ -16,9 +16,11 @@
 
 static void names_of_pieces(void **state)
 {
-	static const struct { const char *path, *want; uint32_t piece; } cases[] = {
-		{ "svc.mmt", "svc.0001.mmt", 1 }, { "svc", "svc.0002", 2 }, { "a.b/svc", "a.b/svc.9999", 9999 },
-		{ "./.mmt", "./.mmt.10000", 10000 }, { "a%s.x.mmt", "a%s.x.0003.mmt", 3 },
+	static const struct { const char *path, *want; uint32_t piece;
+	} cases[] = {
+		{ "svc.mmt", "svc.0001.mmt", 1 },     { "svc", "svc.0002", 2 },
+		{ "a.b/svc", "a.b/svc.9999", 9999 },  { "./.mmt", "./.mmt.10000", 10000 },
+		{ "a%s.x.mmt", "a%s.x.0003.mmt", 3 },
 	};
 
 	(void)state;
@@ -136,7 +138,8 @@ static void each_piece_stands_alone(void **state)
 		assert_piece(&got, i);
 		strbuf_puts(&all.events, strbuf_str(&got.events));
 		tape_fini(&got);
-		assert_true(size_of(piece_of_svc(i)) < 40000 && (i == turns.begun || size_of(piece_of_svc(i)) >= 20000));
+		assert_true(size_of(piece_of_svc(i)) < 40000 &&
+			    (i == turns.begun || size_of(piece_of_svc(i)) >= 20000));
 	}
 	assert_string_equal(strbuf_str(&all.events), strbuf_str(&want.events));
 	tape_fini(&want);
@@ -207,7 +210,8 @@ static void name_frames(void)
 {
 	for (uint32_t i = 0; i < defs.nframes; i++) {
 		char function[16];
-		const struct fact_name name[] = { { function, NULL, "x.c", i, true }, { "outer", NULL, NULL, 0, false } };
+		const struct fact_name name[] = { { function, NULL, "x.c", i, true },
+						  { "outer", NULL, NULL, 0, false } };
 		const struct fact f = INFORMATION(NAMES, .names = { i, name, 2 });
 
 		snprintf(function, sizeof(function), "f%u", i);
@@ -340,7 +344,9 @@ static void many_names(void **state)
 	assert_int_equal(got.ndefinitions, 4 * got.defs.nframes - 2);
 	for (uint32_t i = 0; i < got.defs.nframes; i++) {
 		uint32_t number = got.defs.frames[i].number;
-		assert_int_equal(got.defs.frames[i].nnames, number == 100 || number == 200 ? 0 : number == 150 ? 2 : 1);
+		assert_int_equal(got.defs.frames[i].nnames, number == 100 || number == 200 ? 0
+							    : number == 150		   ? 2
+											   : 1);
 	}
 	tape_fini(&got);
 }

@@ -160,7 +160,8 @@ static void cut_at_every_byte_of_the_last_megabyte(void **state)
 		if (s.facts != (uint64_t)(b - from) * FACTS || !s.in_order)
 			fail_msg("cut at %zu: %llu facts", cut, (unsigned long long)s.facts);
 		if (cut != start[b] && (!s.last_damage.at_end || s.last_damage.bytes != cut - start[b]))
-			fail_msg("cut at %zu: damage of %llu bytes", cut, (unsigned long long)s.last_damage.bytes);
+			fail_msg("cut at %zu: damage of %llu bytes", cut,
+				 (unsigned long long)s.last_damage.bytes);
 		/* a file that does not begin with the first block counts as damaged too */
 		if (s.ndamages != (uint32_t)(from > 0) + (cut != start[b]))
 			fail_msg("cut at %zu: %u damages", cut, s.ndamages);

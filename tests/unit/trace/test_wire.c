@@ -15,8 +15,24 @@
 #include "base/intern.h"
 
 static const uint64_t numbers[] = {
-	0, 1, 15, 16, 17, 127, 128, 255, 256, 16383, 16384, UINT32_MAX, 1ull << 32, INT64_MAX, 1ull << 63, UINT64_MAX - 15,
-	UINT64_MAX - 1, UINT64_MAX,
+	0,
+	1,
+	15,
+	16,
+	17,
+	127,
+	128,
+	255,
+	256,
+	16383,
+	16384,
+	UINT32_MAX,
+	1ull << 32,
+	INT64_MAX,
+	1ull << 63,
+	UINT64_MAX - 15,
+	UINT64_MAX - 1,
+	UINT64_MAX,
 };
 
 #define NUMBERS (sizeof(numbers) / sizeof(numbers[0]))
@@ -186,7 +202,8 @@ static void heads(void **state)
 		assert_int_equal(block_look(block, n, &got), BLOCK_CUT);
 	for (size_t bit = 0; bit < 8 * sizeof(block); bit++) {
 		block[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		assert_int_equal(block_look(block, sizeof(block), &got), bit / 8 < MMT_BLOCK_HEAD ? BLOCK_NONE : BLOCK_DAMAGED);
+		assert_int_equal(block_look(block, sizeof(block), &got),
+				 bit / 8 < MMT_BLOCK_HEAD ? BLOCK_NONE : BLOCK_DAMAGED);
 		block[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	h.length = MMT_BLOCK_MAX + 1;
@@ -257,7 +274,8 @@ static void a_bomb(void **state)
 	/* the same, and harmless: eight of them make a block */
 	uint32_t last = 131072u << 3 | 1 << 1 | 1;
 	memcpy(bomb + sizeof(frame) + 4 * 7, &last, 3);
-	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(frame) + 4 * 8, MMT_BLOCK_MAX, &out), 0);
+	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(frame) + 4 * 8, MMT_BLOCK_MAX, &out),
+			 0);
 	unpacker_free(u);
 }
 
@@ -312,7 +330,8 @@ static void texts_that_collide(void **state)
 	do {
 		other[0] = mix(one[0] + other[0] + 1);
 		uint64_t start = mix(t.index.seed + 16);
-		other[1] = one[1] ^ (mix(start ^ one[0]) + t.index.seed) ^ (mix(start ^ other[0]) + t.index.seed);
+		other[1] = one[1] ^ (mix(start ^ one[0]) + t.index.seed) ^
+			   (mix(start ^ other[0]) + t.index.seed);
 	} while (has_nul(other[0]) || has_nul(other[1]));
 	kept = intern_text(&t, (const char *)one);
 	assert_string_equal(intern_text(&t, (const char *)other), (const char *)other);

@@ -48,8 +48,8 @@ static void every_kind(void **state)
 	tape_init(&got);
 	for (size_t i = 0; i < FACT_EXAMPLES; i++) {
 		const struct fact *f = &fact_examples[i];
-		if (f->kind != MMT_INFO || (f->info >= MMT_FAMILY_NAME && f->info <= MMT_NAMES) || f->info == MMT_PLACE ||
-		    f->info == MMT_TAG || f->info == MMT_SAMPLE)
+		if (f->kind != MMT_INFO || (f->info >= MMT_FAMILY_NAME && f->info <= MMT_NAMES) ||
+		    f->info == MMT_PLACE || f->info == MMT_TAG || f->info == MMT_SAMPLE)
 			continue;
 		assert_int_equal(writer_put(w, f), 0);
 		fact_text(&want, f);
@@ -292,7 +292,8 @@ static size_t read_example(int home, uint8_t *bytes, size_t max)
 		if (line[1] != ' ' || sscanf(line, " %4x: %n", &at, &used) != 1 || !used)
 			continue;
 		assert_int_equal(at, count);
-		for (char *p = line + used; sscanf(p, "%2x%n", &byte, &used) == 1 && used == 2 && p[2] == ' '; p += 3) {
+		for (char *p = line + used; sscanf(p, "%2x%n", &byte, &used) == 1 && used == 2 && p[2] == ' ';
+		     p += 3) {
 			assert_true(count < max);
 			bytes[count++] = (uint8_t)byte;
 		}
@@ -325,7 +326,8 @@ static void the_documents_example(void **state)
 	size_t n;
 
 	defs_fini(&defs);
-	define((struct fact)INFORMATION(MODULE, .module = { 0, 0, 0x400000, 0x401000, 0x402000, "/bin/svc", "c0ffee" }));
+	define((struct fact)INFORMATION(
+		MODULE, .module = { 0, 0, 0x400000, 0x401000, 0x402000, "/bin/svc", "c0ffee" }));
 	define((struct fact)INFORMATION(FRAME, .frame = { 0, 1, 0x401234, false, false }));
 	define((struct fact)INFORMATION(NODE, .node = { 1, 0, 0 }));
 	define((struct fact)INFORMATION(STACK, .stack = { 0, 1, MMT_END_WHOLE, FACT_NONE }));

@@ -37,7 +37,8 @@ void __attribute__((noinline, aligned(64))) victim_function(unsigned *p)
 /* A function that ends before padding begins. */
 extern const uint8_t victim_ret[];
 asm(".pushsection .text\n.balign 16\n.globl victim_ret\n.type victim_ret,@function\n"
-    "victim_ret: .cfi_startproc\n nop\n ret\n .cfi_endproc\n.size victim_ret,.-victim_ret\n.balign 16\n.popsection\n");
+    "victim_ret: .cfi_startproc\n nop\n ret\n .cfi_endproc\n.size victim_ret,.-victim_ret\n.balign "
+    "16\n.popsection\n");
 
 struct victim {
 	pid_t pid;

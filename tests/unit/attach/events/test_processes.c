@@ -8,22 +8,24 @@
 
 #include <cmocka.h>
 
-#define STATUS "Name:\tPPid: 9\\nPPid:\t9\nUmask:\t0022\nState:\tS (sleeping)\nTgid:\t70\nPid:\t70\nPPid:\t7\nVmRSS:\t 100 kB\n"
+#define STATUS                                                                                               \
+	"Name:\tPPid: 9\\nPPid:\t9\nUmask:\t0022\nState:\tS "                                                \
+	"(sleeping)\nTgid:\t70\nPid:\t70\nPPid:\t7\nVmRSS:\t 100 kB\n"
 #define SIZES "RssAnon:\t      96 kB\nRssFile:\t    1404 kB\nRssShmem:\t       4 kB\nVmSwap:\t 8 kB\n"
-#define MAPS                                                                                                                                         \
-	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                                                                  \
+#define MAPS                                                                                                 \
+	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                   \
 	"5581fb0e5000-5581fb106000 rw-p 00000000 00:00 0    [heap]\n"
 
 /*
  * An arena of a thread; Go's heap; a mapping that is there by chance, and a line without anything behind it.
  */
-#define ARENAS                                                                                                                                       \
-	"c000000000-c000400000 rw-p 00000000 00:00 0 \n"                                                                                                    \
-	"c000400000-c004000000 ---p 00000000 00:00 0 \n"                                                                                                    \
-	"7f44e8000000-7f44e8030000 rw-p 00000000 00:00 0 \n"                                                                                                \
-	"7f44e8030000-7f44ec000000 ---p 00000000 00:00 0 \n"                                                                                                \
-	"7f44f0000000-7f44f0010000 rw-p 00000000 00:00 0 \n"                                                                                                \
-	"7f44f0010000-7f44f0012000 ---p 00000000 00:00 0 \n"                                                                                                \
+#define ARENAS                                                                                               \
+	"c000000000-c000400000 rw-p 00000000 00:00 0 \n"                                                     \
+	"c000400000-c004000000 ---p 00000000 00:00 0 \n"                                                     \
+	"7f44e8000000-7f44e8030000 rw-p 00000000 00:00 0 \n"                                                 \
+	"7f44e8030000-7f44ec000000 ---p 00000000 00:00 0 \n"                                                 \
+	"7f44f0000000-7f44f0010000 rw-p 00000000 00:00 0 \n"                                                 \
+	"7f44f0010000-7f44f0012000 ---p 00000000 00:00 0 \n"                                                 \
 	"7f44f4000000-7f44f4010000 rw-p 00000000 00:00 0 \n"
 
 static void sizes(void **state)

@@ -40,10 +40,12 @@ static int teardown(void **state)
 static void begin(void)
 {
 	const struct fact run = {
-		.kind = MMT_INFO, .info = MMT_RUN, .run = { .start_ns = 1767225600000000000, .frontend = "ptrace", .mode = "exact" },
+		.kind = MMT_INFO, .info = MMT_RUN,
+		.run = { .start_ns = 1767225600000000000, .frontend = "ptrace", .mode = "exact" },
 	};
 	const struct fact target = {
-		.kind = MMT_INFO, .info = MMT_TARGET, .target = { .pid = 77, .comm = "svc", .exe = "/bin/svc" },
+		.kind = MMT_INFO, .info = MMT_TARGET,
+		.target = { .pid = 77, .comm = "svc", .exe = "/bin/svc" },
 	};
 	const struct fact stack[] = {
 		{ .kind = MMT_INFO, .info = MMT_FRAME, .frame = { .number = 0, .pc = 0x1000 } },

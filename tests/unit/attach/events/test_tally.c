@@ -9,8 +9,20 @@
 #include "tests/unit/tally_example.h"
 
 enum {
-	MALLOC_RET = 3, MALLOC_ENTRY, MALLOC_AFTER, CALLOC_RET, FREE, REALLOC, REALLOC_RET, MEMALIGN, MEMALIGN_RET,
-	OWN_RET, FROM, UNTIL, LINKER, SITES
+	MALLOC_RET = 3,
+	MALLOC_ENTRY,
+	MALLOC_AFTER,
+	CALLOC_RET,
+	FREE,
+	REALLOC,
+	REALLOC_RET,
+	MEMALIGN,
+	MEMALIGN_RET,
+	OWN_RET,
+	FROM,
+	UNTIL,
+	LINKER,
+	SITES
 };
 
 enum { P_MALLOC, P_CALLOC, P_FREE, P_REALLOC, P_MEMALIGN, P_WRAPPER, P_OWN, P_FROM, P_UNTIL, PROBES };
@@ -84,8 +96,8 @@ static void define_stack(uint32_t number, taddr caller)
 		assert_int_equal(defs_take(&recorder.ledger.defs, &f[i]), 0);
 }
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip, const char *tag,
-		    uint32_t *number)
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip,
+		    const char *tag, uint32_t *number)
 {
 	taddr caller = s->flags & SITE_AFTER ? hit->regs.rip : 0;
 

@@ -141,7 +141,8 @@ static void another_of_its_threads(void **state)
 	assert_int_equal(keeper->threads.used, 2);
 	keeper->others = 2;
 	assert_int_equal(trap_plant(&keeper->traps, keeper->mem, 0, &s), 0);
-	for (struct tracee *one = threads_first(&keeper->threads); one; one = threads_next(&keeper->threads, one)) {
+	for (struct tracee *one = threads_first(&keeper->threads); one;
+	     one = threads_next(&keeper->threads, one)) {
 		assert_int_equal(trap_step_begin(&keeper->traps, keeper->mem, 0), 0);
 		one->in_place = true;
 		one->stepping = 0;

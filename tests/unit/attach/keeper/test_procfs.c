@@ -226,8 +226,10 @@ _Noreturn static void by_fork(void)
 
 static void ways_into_vfork(void **state)
 {
-	static const struct { void (*way)(void); bool vfork; } cases[] = {
-		{ by_vfork, true }, { by_clone, true }, { by_clone3, true }, { by_fork, false }, { sleep_for_good, false },
+	static const struct { void (*way)(void); bool vfork;
+	} cases[] = {
+		{ by_vfork, true }, { by_clone, true },	       { by_clone3, true },
+		{ by_fork, false }, { sleep_for_good, false },
 	};
 
 	(void)state;
@@ -518,7 +520,8 @@ static void slices(void **state)
 	assert_true(first.ran_ns > 0 && first.n > 0);
 	assert_memory_equal(&first, &later, sizeof(first));
 	kill(child, SIGCONT);
-	for (limit = seconds() + LIMIT_S; now.ran_ns < first.ran_ns + 10000000 && seconds() < limit; poll(NULL, 0, 1))
+	for (limit = seconds() + LIMIT_S; now.ran_ns < first.ran_ns + 10000000 && seconds() < limit;
+	     poll(NULL, 0, 1))
 		assert_true(procfs_slices(child, child, &now));
 	assert_true(now.ran_ns >= first.ran_ns + 10000000);
 	assert_true(now.n > first.n);

@@ -72,7 +72,8 @@ static void test_defaults(void **state)
 	assert_null(l.o.name);
 	assert_null(l.o.program);
 	assert_int_equal(l.o.duration_ns, 0);
-	assert_int_equal(l.o.what.probes.len + l.o.what.rules.len + l.o.what.families.n + l.o.what.probe_files.n, 0);
+	assert_int_equal(
+		l.o.what.probes.len + l.o.what.rules.len + l.o.what.families.n + l.o.what.probe_files.n, 0);
 	assert_false(l.o.what.exact_sizes);
 	assert_int_equal(l.o.stacks.bytes, 32768);
 	assert_int_equal(l.o.stacks.depth, 256);
@@ -89,8 +90,9 @@ static void test_defaults(void **state)
 
 static void test_every_option(void **state)
 {
-	struct line l = accept("-n", "svc", "-d1h30m", "--sizes", "exact", "--stack-bytes=16384", "--max-stall",
-			       "50ms", "--format=json", "--report=-out", "--top", "0", "-v", "--debug=event,trap");
+	struct line l =
+		accept("-n", "svc", "-d1h30m", "--sizes", "exact", "--stack-bytes=16384", "--max-stall",
+		       "50ms", "--format=json", "--report=-out", "--top", "0", "-v", "--debug=event,trap");
 
 	(void)state;
 	assert_string_equal(l.o.name, "svc");
@@ -150,8 +152,9 @@ static void test_trace_options(void **state)
 
 static void test_report_options(void **state)
 {
-	struct line l = accept("report", "--format=csv", "--older-than", "5m", "--min-bytes=4K", "--focus", "a", "--focus=b",
-			       "--ignore", "c", "--suppressions", "s", "--wrappers=show", "--color=always", "x.mmt");
+	struct line l = accept("report", "--format=csv", "--older-than", "5m", "--min-bytes=4K", "--focus",
+			       "a", "--focus=b", "--ignore", "c", "--suppressions", "s", "--wrappers=show",
+			       "--color=always", "x.mmt");
 
 	(void)state;
 	assert_ptr_equal(l.o.format, &report_format_csv);
@@ -173,17 +176,20 @@ static void test_report_options(void **state)
 	assert_true(l.o.shown.per_object);
 	assert_string_equal(l.o.what.families.all[0], "dict,fd");
 	options_fini(&l.o);
-	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
+	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv",
+	       "x");
 	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
 	refuse("--color blue: it is auto, always or never", "", "report", "--color", "blue", "x");
 	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
-	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");
+	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json",
+	       "x");
 	refuse("--format yaml: it is text, json, csv or folded", "", "report", "--format=yaml", "x");
 }
 
 static void test_single_blocks(void **state)
 {
-	struct line l = accept("report", "--block-list", "3", "--block-at", "0x7f00AbC,10", "--block-at=ffffffffffffffff", "x.mmt");
+	struct line l = accept("report", "--block-list", "3", "--block-at", "0x7f00AbC,10",
+			       "--block-at=ffffffffffffffff", "x.mmt");
 
 	(void)state;
 	assert_int_equal(l.o.single.block_entry, 3);
@@ -193,7 +199,8 @@ static void test_single_blocks(void **state)
 	assert_int_equal(l.o.single.block_at[1], 0x10);
 	assert_int_equal(l.o.single.block_at[2], UINT64_MAX);
 	options_fini(&l.o);
-	for (const char *const *same = (const char *const []){ "fd:3", "fd 3", "[fd 3]", "[fd:3]", NULL }; *same; same++) {
+	for (const char *const *same = (const char *const[]){ "fd:3", "fd 3", "[fd 3]", "[fd:3]", NULL };
+	     *same; same++) {
 		l = accept("report", "--format=json", "--per-object", "--block-list", *same, "x.mmt");
 		assert_int_equal(l.o.single.block_entry, 3);
 		assert_string_equal(l.o.single.block_family, "fd");
@@ -202,22 +209,27 @@ static void test_single_blocks(void **state)
 	l = accept("report", "--block-list", "[3]", "x.mmt");
 	assert_int_equal(l.o.single.block_entry, 3);
 	options_fini(&l.o);
-	for (const char *const *bad = (const char *const []){ "0", "-1", "", "[", "[]", "[3", "3]", "fd", "fd:", ":3", "3:fd", "3x", "fd:0", NULL };
+	for (const char *const *bad = (const char *const[]){ "0", "-1", "", "[", "[]", "[3", "3]", "fd",
+							     "fd:", ":3", "3:fd", "3x", "fd:0", NULL };
 	     *bad; bad++)
 		refuse("not the number of an entry", "fd:3", "report", "--block-list", *bad, "x");
-	for (const char *const *bad = (const char *const []){ "", "0x", "x", "-1", "+1", " 1", "1 ", "1,", ",1", "1,,2", "0x0x1", "12g",
-							      "10000000000000000", NULL };
+	for (const char *const *bad =
+		     (const char *const[]){ "", "0x", "x", "-1", "+1", " 1", "1 ", "1,", ",1", "1,,2",
+					    "0x0x1", "12g", "10000000000000000", NULL };
 	     *bad; bad++)
 		refuse(": not an address", "hexadecimal", "report", "--block-at", *bad, "x");
 	refuse("--block-list is given twice", "", "report", "--block-list=1", "--block-list=2", "x");
-	refuse("--block-list goes with --format text and json", "", "report", "--block-list=1", "--format=csv", "x");
-	refuse("--block-at goes with --format text and json", "", "report", "--block-at=1", "--format=folded", "x");
+	refuse("--block-list goes with --format text and json", "", "report", "--block-list=1",
+	       "--format=csv", "x");
+	refuse("--block-at goes with --format text and json", "", "report", "--block-at=1", "--format=folded",
+	       "x");
 	refuse("--block-at and --gen-suppressions", "", "report", "--block-at=1", "--gen-suppressions", "x");
 	refuse("--block-list and --per-object", "", "report", "--block-list=1", "--per-object", "x");
 	refuse("--block-list means nothing to watching", "", "-p", "1", "--block-list=1");
 	refuse("--block-at means nothing to diff", "", "diff", "--block-at=1", "x", "y");
 	refuse("--block-at means nothing to shrink", "", "shrink", "--block-at=1", "x", "-o", "y");
-	refuse("--block-list means nothing to import", "", "import", "mtrace", "--block-list=1", "x", "-o", "y");
+	refuse("--block-list means nothing to import", "", "import", "mtrace", "--block-list=1", "x", "-o",
+	       "y");
 }
 
 static void test_probes_as_json(void **state)
@@ -270,8 +282,8 @@ static void test_files(void **state)
 
 static void test_rules(void **state)
 {
-	struct line l = accept("-p", "1", "--probe", "alloc my_alloc size=arg2", "--from", "start_it", "--probe",
-			       "free my_free", "--until=lib.so+0x10");
+	struct line l = accept("-p", "1", "--probe", "alloc my_alloc size=arg2", "--from", "start_it",
+			       "--probe", "free my_free", "--until=lib.so+0x10");
 
 	(void)state;
 	assert_string_equal(strbuf_str(&l.o.what.probes), "alloc my_alloc size=arg2\nfree my_free\n");
@@ -299,8 +311,8 @@ static void test_refs(void **state)
 	(void)state;
 	assert_ref("get:put", "family get refs\nref get obj=arg1\nunref put obj=arg1\n");
 	assert_ref("g:p:arg2", "family g refs\nref g obj=arg2\nunref p obj=arg2\n");
-	assert_ref("g:l.so+0x10:count=-8/4",
-		   "family g refs\nref g obj=arg1 count=*u32(arg1-8)\nunref l.so+0x10 obj=arg1 count=*u32(arg1-8)\n");
+	assert_ref("g:l.so+0x10:count=-8/4", "family g refs\nref g obj=arg1 count=*u32(arg1-8)\nunref "
+					     "l.so+0x10 obj=arg1 count=*u32(arg1-8)\n");
 	assert_ref("g:p:birth=n,m:count=+0x10/8:arg3",
 		   "family g refs\nref g obj=arg3 count=*u64(arg3+16)\nunref p obj=arg3 count=*u64(arg3+16)\n"
 		   "ref n obj=ret count=*u64(ret+16)\nref m obj=ret count=*u64(ret+16)\n");
@@ -322,7 +334,8 @@ static void test_bad_rules(void **state)
 	refuse("--from ''", "name of a function", "-p", "1", "--from", "");
 	refuse("--until 'f g'", "MODULE+0xOFFSET", "-p", "1", "--until", "f g");
 	refuse("(column 3)", "MODULE+0xOFFSET", "-p", "1", "--in", "f g");
-	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe", "family f g");
+	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe",
+	       "family f g");
 	refuse("--growth watches nothing but", "--family libc,growth", "-p", "1", "--growth", "--family", "fd");
 	refuse("--growth has no verdicts", "", "-p", "1", "--growth", "--verdicts", "yes");
 	refuse("--growth means nothing to report", "", "report", "--growth", "x.mmt");
@@ -517,11 +530,15 @@ static void test_start(void **state)
 
 static void test_budget(void **state)
 {
-	static const struct { const char *text; uint32_t ppm; } good[] = {
-		{ "1%", 10000 }, { "1", 10000 }, { "0.5%", 5000 }, { ".05", 500 }, { "50%", 500000 }, { "2.125%", 21250 }, { "01.0%", 10000 },
+	static const struct { const char *text; uint32_t ppm;
+	} good[] = {
+		{ "1%", 10000 },   { "1", 10000 },	{ "0.5%", 5000 },   { ".05", 500 },
+		{ "50%", 500000 }, { "2.125%", 21250 }, { "01.0%", 10000 },
 	};
-	static const char *const bad[] = { "", "%", ".", "-1", "+1", "1%%", "1 %", " 1", "nonsense", "1e2", "1.2.3", "0.00001", "nan", "0x1" };
-	static const char *const little[] = { "0", "0%", "0.0499%" }, *const much[] = { "50.0001", "51%", "100", "99999999" };
+	static const char *const bad[] = { "",	 "%",	     ".",   "-1",    "+1",	"1%%", "1 %",
+					   " 1", "nonsense", "1e2", "1.2.3", "0.00001", "nan", "0x1" };
+	static const char *const little[] = { "0", "0%", "0.0499%" }, *const much[] = { "50.0001", "51%",
+											"100", "99999999" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
@@ -542,7 +559,8 @@ static void test_budget(void **state)
 
 static void test_budget_goes_with(void **state)
 {
-	struct line l = accept("-p", "1", "--budget", "1%", "-o", "x.mmt", "--rotate", "1M", "--interval", "10s", "--verdicts", "no", "--family", "libc,cxx");
+	struct line l = accept("-p", "1", "--budget", "1%", "-o", "x.mmt", "--rotate", "1M", "--interval",
+			       "10s", "--verdicts", "no", "--family", "libc,cxx");
 
 	(void)state;
 	options_fini(&l.o);
@@ -556,7 +574,8 @@ static void test_budget_goes_with(void **state)
 	refuse("makes threads wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
 	refuse("as it is", "", "-p", "1", "--budget", "1%", "--growth");
 	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%", "--depth", "1");
-	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%", "--stack-bytes", "0");
+	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%",
+	       "--stack-bytes", "0");
 	l = accept("-p", "1", "--budget", "1%", "--depth", "2", "--stack-bytes", "1");
 	options_fini(&l.o);
 	l = accept("-p", "1", "--depth", "1", "--stack-bytes", "0");
@@ -565,8 +584,9 @@ static void test_budget_goes_with(void **state)
 
 static void test_scan(void **state)
 {
-	struct line l = accept("scan", "-p", "12", "--format=json", "--report", "r", "--top=0", "--min-bytes", "4K", "--show",
-			       "definite,possible", "--with-trace=a.mmt", "--with-trace", "b.mmt");
+	struct line l =
+		accept("scan", "-p", "12", "--format=json", "--report", "r", "--top=0", "--min-bytes", "4K",
+		       "--show", "definite,possible", "--with-trace=a.mmt", "--with-trace", "b.mmt");
 
 	(void)state;
 	assert_int_equal(l.o.command, COMMAND_SCAN);
@@ -578,7 +598,8 @@ static void test_scan(void **state)
 	assert_int_equal(l.o.max_pause_ns, 3000000000);
 	assert_int_equal(l.o.verdicts, VERDICTS_YES);
 	options_fini(&l.o);
-	l = accept("scan", "--core", "core.1", "--exe=/srv/svc", "--who-points-at", "0x7f00,10", "--who-points-at=20");
+	l = accept("scan", "--core", "core.1", "--exe=/srv/svc", "--who-points-at", "0x7f00,10",
+		   "--who-points-at=20");
 	assert_string_equal(l.o.core, "core.1");
 	assert_string_equal(l.o.exe, "/srv/svc");
 	assert_int_equal(l.o.single.nwho_points_at, 3);
@@ -603,13 +624,15 @@ static void test_scan_refusals(void **state)
 	refuse("--max-pause 0s: it is", "200ms", "scan", "-p", "1", "--max-pause=0s");
 	refuse("--verdicts maybe: it is auto", "", "scan", "-p", "1", "--verdicts=maybe");
 	refuse("--show goes by verdicts", "", "scan", "-p", "1", "--verdicts=no", "--show=definite");
-	refuse("--error-exitcode goes by verdicts", "", "scan", "-p", "1", "--verdicts=no", "--error-exitcode=1");
+	refuse("--error-exitcode goes by verdicts", "", "scan", "-p", "1", "--verdicts=no",
+	       "--error-exitcode=1");
 	refuse("scan looks at a running process", "", "scan", "--", "prog");
 	refuse("unexpected argument '12'", "mmattach scan -p 12", "scan", "12");
 	refuse("unexpected argument 'core.1'", "--core core.1", "scan", "core.1");
 	refuse("--format folded: it is made of stacks", "csv", "scan", "-p", "1", "--format=folded");
 	refuse("--who-points-at goes with", "", "scan", "-p", "1", "--format=csv", "--who-points-at", "1");
-	refuse("--who-points-at x1: not an address", "hexadecimal", "scan", "-p", "1", "--who-points-at", "12,x1,3");
+	refuse("--who-points-at x1: not an address", "hexadecimal", "scan", "-p", "1", "--who-points-at",
+	       "12,x1,3");
 	refuse("--show lost: no verdict", "definite", "scan", "-p", "1", "--show", "definite,lost");
 	refuse("--show : no verdict", "definite", "scan", "-p", "1", "--show=");
 	refuse("--show unknown: no verdict", "", "scan", "-p", "1", "--show=unknown");
@@ -625,15 +648,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
-		cmocka_unit_test(test_every_option),  cmocka_unit_test(test_stack_options),
+		cmocka_unit_test(test_every_option),
+		cmocka_unit_test(test_stack_options),
 		cmocka_unit_test(test_trace_options),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_budget_goes_with),
 		cmocka_unit_test(test_scan),
 		cmocka_unit_test(test_scan_refusals),
-		cmocka_unit_test(test_report_options), cmocka_unit_test(test_single_blocks), cmocka_unit_test(test_probes_as_json),
+		cmocka_unit_test(test_report_options),
+		cmocka_unit_test(test_single_blocks),
+		cmocka_unit_test(test_probes_as_json),
 		cmocka_unit_test(test_files),
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_refs),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_refs),
 		cmocka_unit_test(test_bad_rules),
 		cmocka_unit_test(test_program),
 		cmocka_unit_test(test_commands),

@@ -86,7 +86,9 @@ static void test_own(void **state)
 static void test_family(void **state)
 {
 	(void)state;
-	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "dict,fd", "--family", "dict", "--probe", "free put"), 0);
+	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "dict,fd", "--family", "dict", "--probe",
+				"free put"),
+			 0);
 	assert_int_equal(rs.nfamilies, 3);
 	assert_true(has("dict", "dict_ref") && has("fd", "close") && has("own", "put"));
 	assert_false(has("libc", "malloc"));
@@ -97,7 +99,8 @@ static void test_pack(void **state)
 {
 	(void)state;
 	assert_int_equal(CHOOSE("mmattach", "-p", "1", "--family", "jemalloc,glusterfs"), 0);
-	assert_true(has("libc", "mallocx") && has("libc", "malloc") && has("inode", "inode_ref") && has("gf", "__gf_free"));
+	assert_true(has("libc", "mallocx") && has("libc", "malloc") && has("inode", "inode_ref") &&
+		    has("gf", "__gf_free"));
 	assert_false(has("libc", "mi_free"));
 	ruleset_fini(&rs);
 	/* a pack that only has functions to skip in stacks */
@@ -166,10 +169,14 @@ static void test_conflict(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_default, teardown), cmocka_unit_test_teardown(test_scope, teardown),
-		cmocka_unit_test_teardown(test_own, teardown),	   cmocka_unit_test_teardown(test_family, teardown),
-		cmocka_unit_test_teardown(test_pack, teardown),	   cmocka_unit_test_teardown(test_unknown, teardown),
-		cmocka_unit_test_teardown(test_file, teardown),	   cmocka_unit_test_teardown(test_conflict, teardown),
+		cmocka_unit_test_teardown(test_default, teardown),
+		cmocka_unit_test_teardown(test_scope, teardown),
+		cmocka_unit_test_teardown(test_own, teardown),
+		cmocka_unit_test_teardown(test_family, teardown),
+		cmocka_unit_test_teardown(test_pack, teardown),
+		cmocka_unit_test_teardown(test_unknown, teardown),
+		cmocka_unit_test_teardown(test_file, teardown),
+		cmocka_unit_test_teardown(test_conflict, teardown),
 		cmocka_unit_test_teardown(test_too_many_families, teardown),
 	};
 

@@ -17,9 +17,11 @@
  * NAME, with an FDE unless @cfi is empty; NAME_ret is the return address of its call, or the address behind
  * its jump.
  */
-#define FUNCTION(name, begin, end, ...) \
-	__asm__(".text\n.type " #name ", @function\n" #name ":\n" begin "\n" __VA_ARGS__ "\n" end "\n.size " #name ", . - " #name "\n"); \
-	extern const char name[] __attribute__((visibility("hidden"))), name##_ret[] __attribute__((visibility("hidden")))
+#define FUNCTION(name, begin, end, ...)                                                                      \
+	__asm__(".text\n.type " #name ", @function\n" #name ":\n" begin "\n" __VA_ARGS__ "\n" end            \
+		"\n.size " #name ", . - " #name "\n");                                                       \
+	extern const char name[] __attribute__((visibility("hidden"))),                                      \
+		name##_ret[] __attribute__((visibility("hidden")))
 
 #define DESCRIBED(name, ...) FUNCTION(name, ".cfi_startproc", ".cfi_endproc", __VA_ARGS__)
 
@@ -38,7 +40,9 @@ FUNCTION(undescribed, "", "", "call malloc@plt\nundescribed_ret: ret");
 /* what looks like a call is part of a constant */
 DESCRIBED(constant, ".byte 0x48, 0xb8, 0xe8\n .long wrapper - . - 4\nconstant_ret: .byte 0, 0, 0\n ret");
 /* data that makes the call behind it look like a constant */
-DESCRIBED(data, "jmp 1f\n .byte 0x48, 0xb8\n1: nop\n nop\n call malloc@plt\ndata_ret: ret\n .byte 0x90, 0x90, 0x90");
+DESCRIBED(
+	data,
+	"jmp 1f\n .byte 0x48, 0xb8\n1: nop\n nop\n call malloc@plt\ndata_ret: ret\n .byte 0x90, 0x90, 0x90");
 /* behind bytes that are not an instruction nothing is known */
 DESCRIBED(no_instruction, "jmp 1f\n .byte 0x06\n1: call malloc@plt\nno_instruction_ret: ret");
 /* the call does not return, and what follows is another function's */
@@ -69,12 +73,15 @@ static const struct callsite *find(const struct callsite *sites, size_t n, const
 	return NULL;
 }
 
-#define assert_call(name, goes_to, is_joined) assert_site(find(fix.calls, fix.ncalls, name##_ret), #name, name, goes_to, is_joined)
-#define assert_tail(name, goes_to, is_joined) assert_site(find(fix.tails, fix.ntails, name##_ret), #name, name, goes_to, is_joined)
+#define assert_call(name, goes_to, is_joined)                                                                \
+	assert_site(find(fix.calls, fix.ncalls, name##_ret), #name, name, goes_to, is_joined)
+#define assert_tail(name, goes_to, is_joined)                                                                \
+	assert_site(find(fix.tails, fix.ntails, name##_ret), #name, name, goes_to, is_joined)
 #define assert_no_call(name) assert_null(find(fix.calls, fix.ncalls, name##_ret))
 
 /* malloc is target 0, calloc 1, wrapper 2. */
-static void assert_site(const struct callsite *site, const char *name, const char *function, unsigned target, bool is_joined)
+static void assert_site(const struct callsite *site, const char *name, const char *function, unsigned target,
+			bool is_joined)
 {
 	if (!site)
 		fail_msg("%s is not found", name);

@@ -22,9 +22,11 @@
 #define FUNCTION(name, ...) FUNCTION_IN(".text", ".globl " #name, name, __VA_ARGS__)
 #define LOCAL(name, ...) FUNCTION_IN(".text", "", name, __VA_ARGS__)
 
-#define FUNCTION_IN(section, scope, name, ...)						\
-	asm(".pushsection " section ",\"ax\",@progbits\n.balign 32\n" scope "\n.type " #name ",@function\n" #name ":\n" \
-	    ".cfi_startproc\n" __VA_ARGS__ ".cfi_endproc\n.size " #name ", .-" #name "\n.balign 32\n.popsection\n")
+#define FUNCTION_IN(section, scope, name, ...)                                                               \
+	asm(".pushsection " section ",\"ax\",@progbits\n.balign 32\n" scope "\n.type " #name                 \
+	    ",@function\n" #name ":\n"                                                                       \
+	    ".cfi_startproc\n" __VA_ARGS__ ".cfi_endproc\n.size " #name ", .-" #name                         \
+	    "\n.balign 32\n.popsection\n")
 
 FUNCTION(t_two_rets, "test %edi,%edi\n je 1f\n lea 1(%rdi),%rax\n ret\n 1: xor %eax,%eax\n ret\n");
 FUNCTION(t_padded_ret, "test %edi,%edi\n je 1f\n lea 1(%rdi),%rax\n ret\n nop\n 1: xor %eax,%eax\n ret\n");
@@ -37,9 +39,11 @@ FUNCTION(t_syscall_first, "syscall\n ret\n");
 FUNCTION(t_pushfq, "pushfq\n mov %rdi,%rax\n popfq\n ret\n");
 FUNCTION(t_push, "push %rbx\n mov %rdi,%rbx\n pop %rbx\n ret\n");
 FUNCTION(t_bad, "test %edi,%edi\n je 1f\n .byte 0x06\n 1: ret\n");
-FUNCTION(t_data, "test %edi,%edi\n je 1f\n jmp 2f\n .byte 0x48,0xb8\n 1: ret\n 2: ret\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n ret\n");
+FUNCTION(t_data, "test %edi,%edi\n je 1f\n jmp 2f\n .byte 0x48,0xb8\n 1: ret\n 2: ret\n nop\n nop\n nop\n "
+		 "nop\n nop\n nop\n nop\n nop\n ret\n");
 FUNCTION(t_many, ".rept 30\n test %edi,%edi\n je 1f\n ret\n 1:\n .endr\n ret\n");
-FUNCTION(t_calls_itself, "test %edi,%edi\n je 1f\n push %rbx\n dec %edi\n call t_calls_itself\n pop %rbx\n 1: ret\n");
+FUNCTION(t_calls_itself,
+	 "test %edi,%edi\n je 1f\n push %rbx\n dec %edi\n call t_calls_itself\n pop %rbx\n 1: ret\n");
 FUNCTION(t_runs_on, "mov %rdi,%rax\n");
 FUNCTION(t_to_memset, "test %rdi,%rdi\n je 1f\n jmp memset@PLT\n 1: ret\n");
 FUNCTION(t_to_memset_if, "test %rdi,%rdi\n jne memset@PLT\n ret\n");
@@ -51,12 +55,15 @@ FUNCTION(t_jumps_with_another, "mov %rdx,%rsi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_to_plt, "jmp getenv@PLT\n");
 FUNCTION(t_calls_other, "push %rbx\n call t_two_rets\n pop %rbx\n ret\n");
 FUNCTION(t_calls_plt, "push %rbx\n call getenv@PLT\n pop %rbx\n ret\n");
-FUNCTION(t_cold, "test %rdi,%rdi\n je t_cold.cold\n mov %rdi,%rax\n 1: ret\n .globl t_cold_back\n t_cold_back = 1b\n");
+FUNCTION(
+	t_cold,
+	"test %rdi,%rdi\n je t_cold.cold\n mov %rdi,%rax\n 1: ret\n .globl t_cold_back\n t_cold_back = 1b\n");
 FUNCTION_IN(".text.t_cold", "", t_cold.cold, "test %rsi,%rsi\n je t_cold_back\n xor %eax,%eax\n ret\n");
 LOCAL(t_shared, "mov %rdi,%rax\n ret\n");
 FUNCTION(t_share_a, "mov $1,%edi\n jmp t_shared\n");
 FUNCTION(t_share_b, "mov $2,%edi\n jmp t_shared\n");
-FUNCTION(t_out_param, "push %rbx\n mov %rdi,%rbx\n call t_shared\n mov %rax,(%rbx)\n xor %eax,%eax\n pop %rbx\n ret\n");
+FUNCTION(t_out_param,
+	 "push %rbx\n mov %rdi,%rbx\n call t_shared\n mov %rax,(%rbx)\n xor %eax,%eax\n pop %rbx\n ret\n");
 asm(".globl __posix_memalign\n.type __posix_memalign,@function\n__posix_memalign = t_out_param\n");
 FUNCTION(__pvalloc, "lea 1(%rdi),%rax\n ret\n");
 FUNCTION(t_realloc, "test %rdi,%rdi\n jne 1f\n mov %rsi,%rdi\n jmp t_two_rets\n 1: mov %rdi,%rax\n ret\n");
@@ -68,7 +75,8 @@ FUNCTION(t_returns, "call t_two_rets\n .globl t_after_test\n t_after_test: test 
 	 ".globl t_after_rip\n t_after_rip: lea t_constant(%rip),%rax\n ret\n"
 	 ".type t_after_test,@function\n .type t_after_store,@function\n .type t_after_load,@function\n"
 	 ".type t_after_syscall,@function\n .type t_after_cpuid,@function\n .type t_after_rip,@function\n");
-FUNCTION(t_resolver, "lea t_two_rets(%rip),%rax\n ret\n .globl t_ifunc\n .type t_ifunc,@gnu_indirect_function\n .set t_ifunc,t_resolver\n");
+FUNCTION(t_resolver, "lea t_two_rets(%rip),%rax\n ret\n .globl t_ifunc\n .type "
+		     "t_ifunc,@gnu_indirect_function\n .set t_ifunc,t_resolver\n");
 asm(".pushsection .rodata\n.balign 16\nt_constant: .quad 1,2\n.popsection\n");
 
 struct fixture {
@@ -133,7 +141,8 @@ static taddr address_of(const char *name)
 static void assert_kind(const struct plan *p, enum plan_kind kind, size_t nsites, double stops)
 {
 	if (p->kind != kind || p->nsites != nsites || p->stops != stops)
-		fail_msg("%s: kind %d, %zu sites, %g stops: %s", p->function, p->kind, p->nsites, p->stops, p->reason);
+		fail_msg("%s: kind %d, %zu sites, %g stops: %s", p->function, p->kind, p->nsites, p->stops,
+			 p->reason);
 }
 
 static void assert_flags(const struct site *s, unsigned flags)
@@ -303,7 +312,8 @@ static void test_tail_calls(void **state)
 static void test_releases_passed_on(void **state)
 {
 	(void)state;
-	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets", "free t_jumps_to_plt", "free getenv", "free t_only_jumps");
+	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets", "free t_jumps_to_plt", "free getenv",
+	     "free t_only_jumps");
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_WRAPPER, 0, 1);
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
@@ -313,7 +323,8 @@ static void test_releases_passed_on(void **state)
 	assert_kind(plan_of("t_jumps_with_another"), PLAN_WRAPPER, 0, 1);
 	assert_true(plan_of("t_calls_other")->forwards);
 	assert_false(plan_of("t_calls_plt")->forwards);
-	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt", "unref getenv");
+	PLAN(&plain, "free t_jumps_at_once", "free t_two_rets if=arg2==1", "free t_jumps_to_plt",
+	     "unref getenv");
 	assert_kind(plan_of("t_jumps_at_once"), PLAN_ENTRY, 1, 1);
 	assert_kind(plan_of("t_jumps_to_plt"), PLAN_ENTRY, 1, 1);
 }
@@ -405,7 +416,8 @@ static void test_entry(void **state)
 	const struct plan *p;
 
 	(void)state;
-	PLAN(&plain, "free t_two_rets", "free t_sse_first", "free t_push", "free t_pushfq", "free t_stores_first");
+	PLAN(&plain, "free t_two_rets", "free t_sse_first", "free t_push", "free t_pushfq",
+	     "free t_stores_first");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
 	assert_flags(&p->sites[0], FREE_FLAGS);
@@ -427,7 +439,8 @@ static void assert_displaced(const struct site *s, taddr addr, uint8_t len)
 	assert_int_equal(s->emu.len, len);
 	assert_int_equal(s->step_len, len);
 	assert_true(s->scratch != 0);
-	assert_int_equal(elfimage_code(fix.self, s->scratch, (uint8_t[SITE_BYTES]){ 0 }, SITE_BYTES), SITE_BYTES);
+	assert_int_equal(elfimage_code(fix.self, s->scratch, (uint8_t[SITE_BYTES]){ 0 }, SITE_BYTES),
+			 SITE_BYTES);
 }
 
 static void test_displaced(void **state)
@@ -642,8 +655,8 @@ static void test_refs(void **state)
 	const struct plan *p;
 
 	(void)state;
-	PLAN(&plain, "ref t_two_rets count=*u32(arg1+0x50)", "unref t_cold by=arg2", "ref t_padded_ret obj=ret",
-	     "unref t_pushfq if=ret==0", "free t_share_a if=ret==0");
+	PLAN(&plain, "ref t_two_rets count=*u32(arg1+0x50)", "unref t_cold by=arg2",
+	     "ref t_padded_ret obj=ret", "unref t_pushfq if=ret==0", "free t_share_a if=ret==0");
 	p = plan_of("t_two_rets");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
 	assert_flags(&p->sites[0], (SITE_EMIT | SITE_INNER | SITE_ALWAYS | SITE_SLICE));
@@ -757,7 +770,8 @@ static void test_plain_entry(void **state)
 	struct site s;
 
 	(void)state;
-	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_sse_first"), SITE_MODULES | SITE_WAIT, &s), 0);
+	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_sse_first"), SITE_MODULES | SITE_WAIT, &s),
+			 0);
 	assert_flags(&s, SITE_MODULES | SITE_WAIT);
 	assert_int_equal(s.addr, address_of("t_sse_first") + 4);
 	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_syscall_first"), 0, &s), -EILSEQ);

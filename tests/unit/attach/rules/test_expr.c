@@ -92,7 +92,8 @@ static void test_addresses(void **state)
 	LOAD("*i64(arg3)", .base = EXPR_BASE_ARG3, .width = 8);
 	LOAD("*(8+arg6)", .base = EXPR_BASE_ARG6, .disp = 8, .width = 8);
 	LOAD("*u8(arg1+arg2*4)", .base = EXPR_BASE_ARG1, .index = EXPR_BASE_ARG2, .scale = 4, .width = 1);
-	LOAD("*u8(8*(arg2+1)+ret)", .base = EXPR_BASE_RET, .index = EXPR_BASE_ARG2, .scale = 8, .disp = 8, .width = 1);
+	LOAD("*u8(8*(arg2+1)+ret)", .base = EXPR_BASE_RET, .index = EXPR_BASE_ARG2, .scale = 8, .disp = 8,
+	     .width = 1);
 	LOAD("*(arg2+arg1)", .base = EXPR_BASE_ARG2, .index = EXPR_BASE_ARG1, .scale = 1, .width = 8);
 	LOAD("*(arg2+arg2+arg1)", .base = EXPR_BASE_ARG1, .index = EXPR_BASE_ARG2, .scale = 2, .width = 8);
 	LOAD("*(arg2+arg1-arg2)", .base = EXPR_BASE_ARG1, .width = 8);
@@ -105,8 +106,8 @@ static void test_chains(void **state)
 	(void)state;
 	LOAD("**arg1", .base = EXPR_BASE_LOAD0, .width = 8);
 	assert_load(0, (struct expr_load){ .base = EXPR_BASE_ARG1, .width = 8 });
-	LOAD("*u32(*(arg1+8)+*u8(arg2)*2-4)", .base = EXPR_BASE_LOAD0, .index = EXPR_BASE_LOAD1, .scale = 2, .disp = -4,
-	     .width = 4);
+	LOAD("*u32(*(arg1+8)+*u8(arg2)*2-4)", .base = EXPR_BASE_LOAD0, .index = EXPR_BASE_LOAD1, .scale = 2,
+	     .disp = -4, .width = 4);
 	assert_load(1, (struct expr_load){ .base = EXPR_BASE_ARG2, .width = 1 });
 	LOAD("****arg1", .base = EXPR_BASE_LOAD2, .width = 8);
 	/* the same address is read once */
@@ -183,22 +184,37 @@ static void test_refused(void **state)
 		size_t offset;
 		const char *word;	/* in the message */
 	} cases[] = {
-		{ "", 0, "value" },		   { "arg0", 3, "1 to 6" },
-		{ "arg7", 3, "1 to 6" },	   { "arg", 3, "1 to 6" },
-		{ "arg12", 4, "operator" },	   { "1+", 2, "value" },
-		{ "1 +2", 1, "operator" },	   { "(1", 2, ")" },
-		{ "1)", 1, "operator" },	   { "()", 1, "value" },
-		{ "u32(1", 5, ")" },		   { "u33(1)", 0, "value" },
-		{ "*", 1, "value" },		   { "*u32", 1, "value" },
-		{ "0x", 2, "hexadecimal" },	   { "18446744073709551616", 0, "64 bits" },
-		{ "0x10000000000000000", 2, "64 bits" }, { "1=1", 1, "operator" },
-		{ "1<<2", 2, "value" },		   { "5%2", 1, "operator" },
+		{ "", 0, "value" },
+		{ "arg0", 3, "1 to 6" },
+		{ "arg7", 3, "1 to 6" },
+		{ "arg", 3, "1 to 6" },
+		{ "arg12", 4, "operator" },
+		{ "1+", 2, "value" },
+		{ "1 +2", 1, "operator" },
+		{ "(1", 2, ")" },
+		{ "1)", 1, "operator" },
+		{ "()", 1, "value" },
+		{ "u32(1", 5, ")" },
+		{ "u33(1)", 0, "value" },
+		{ "*", 1, "value" },
+		{ "*u32", 1, "value" },
+		{ "0x", 2, "hexadecimal" },
+		{ "18446744073709551616", 0, "64 bits" },
+		{ "0x10000000000000000", 2, "64 bits" },
+		{ "1=1", 1, "operator" },
+		{ "1<<2", 2, "value" },
+		{ "5%2", 1, "operator" },
 		/* addresses */
-		{ "*5", 1, "complicated" },	   { "1+*(arg1*2)", 3, "complicated" },
-		{ "*(arg1*arg2)", 1, "complicated" },	    { "*u8(arg1+arg2+arg3)", 4, "complicated" },
-		{ "*(arg1-arg2)", 1, "complicated" },	    { "*(arg1+256*arg2)", 1, "complicated" },
-		{ "*(arg1+0x80000000)", 1, "complicated" }, { "*u32(arg1)*2+*(i32(arg1))", 14, "complicated" },
-		{ "*(*i32(arg1)+arg2)", 1, "complicated" }, { "*(arg1==2)", 1, "complicated" },
+		{ "*5", 1, "complicated" },
+		{ "1+*(arg1*2)", 3, "complicated" },
+		{ "*(arg1*arg2)", 1, "complicated" },
+		{ "*u8(arg1+arg2+arg3)", 4, "complicated" },
+		{ "*(arg1-arg2)", 1, "complicated" },
+		{ "*(arg1+256*arg2)", 1, "complicated" },
+		{ "*(arg1+0x80000000)", 1, "complicated" },
+		{ "*u32(arg1)*2+*(i32(arg1))", 14, "complicated" },
+		{ "*(*i32(arg1)+arg2)", 1, "complicated" },
+		{ "*(arg1==2)", 1, "complicated" },
 		{ "*(arg1-arg1)", 1, "complicated" },
 		/* limits */
 		{ "*arg1+*arg2+*arg3+*arg4+*arg5", 25, "loads" },

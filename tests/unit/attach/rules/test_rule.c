@@ -217,8 +217,10 @@ static void test_format(void **state)
 		{ "from a.so+0x10", "from a.so+0x10" },
 		{ "in a.so@ABCDEF01+0x10", "in a.so@abcdef01+0x10" },
 		{ "ref r by=1 obj=arg1 count=*u32(arg1+80)", "ref r count=*u32(arg1+0x50)" },
-		{ "ref r skip=1 module=a*b if=arg1 obj=ret by=2", "ref r obj=ret by=2 if=arg1 module=a*b skip=1" },
-		{ "alloc m tag=str(arg3) size=arg1 if=arg1 if=arg2", "alloc m size=arg1 tag=str(arg3) if=arg1 if=arg2" },
+		{ "ref r skip=1 module=a*b if=arg1 obj=ret by=2",
+		  "ref r obj=ret by=2 if=arg1 module=a*b skip=1" },
+		{ "alloc m tag=str(arg3) size=arg1 if=arg1 if=arg2",
+		  "alloc m size=arg1 tag=str(arg3) if=arg1 if=arg2" },
 	};
 	char buf[256];
 

@@ -44,7 +44,8 @@ static void assert_rule(const struct ruleset *set, size_t i, const char *family,
 static void test_families(void **state)
 {
 	(void)state;
-	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree g\r\nfamily b refs\nref r\nfamily c private refs of=dict\n"
+	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree "
+		 "g\r\nfamily b refs\nref r\nfamily c private refs of=dict\n"
 		 "family a\nalloc h#i");
 	assert_int_equal(rs.nfamilies, 3);
 	assert_int_equal(rs.nrules, 4);
@@ -98,7 +99,8 @@ static void test_own(void **state)
 static void test_modules(void **state)
 {
 	(void)state;
-	add("p", "family a\nalloc e\nmodule lib*.so\nalloc f\nalloc g module=x\nmodule *\nalloc h\nmodule y\nfamily b\nalloc i\n");
+	add("p", "family a\nalloc e\nmodule lib*.so\nalloc f\nalloc g module=x\nmodule *\nalloc h\nmodule "
+		 "y\nfamily b\nalloc i\n");
 	assert_rule(&rs, 0, "a", "alloc e");
 	assert_rule(&rs, 1, "a", "alloc f module=lib*.so");
 	assert_rule(&rs, 2, "a", "alloc g module=x");

@@ -76,7 +76,8 @@ static void see(uint64_t seconds)
 
 static const struct fact_sample *told(void)
 {
-	return ledger_sample(&recorder.ledger, defs_family(&recorder.ledger.defs, 0), defs_stack(&recorder.ledger.defs, STACK));
+	return ledger_sample(&recorder.ledger, defs_family(&recorder.ledger.defs, 0),
+			     defs_stack(&recorder.ledger.defs, STACK));
 }
 
 static void tell(uint64_t seconds, uint64_t exposed_us, bool all)
@@ -92,7 +93,8 @@ static void a_change_is_told_once(void **state)
 	see(1);
 	tell(10, 1000, false);
 	assert_non_null(told());
-	assert_true(told()->seen == 1 && told()->site_seen == 1 && told()->site_hits == 1 && told()->chunk_bytes == 64 && told()->exposed_us == 1000);
+	assert_true(told()->seen == 1 && told()->site_seen == 1 && told()->site_hits == 1 &&
+		    told()->chunk_bytes == 64 && told()->exposed_us == 1000);
 	tell(20, 1001, false);
 	assert_int_equal(told()->exposed_us, 1000);
 	see(21);
@@ -152,7 +154,9 @@ static void what_became_of_its_blocks(void **state)
 	(void)state;
 	for (unsigned n = 0; n < 4; n++) {
 		see(1 + 30 * n);
-		assert_int_equal(block_poll_add(poll, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND), 0);
+		assert_int_equal(
+			block_poll_add(poll, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND),
+			0);
 		assert_int_equal(sampling_stacks_hold(&stacks, 0, 0x10000 + 64 * n), 0);
 	}
 	/*
@@ -166,7 +170,8 @@ static void what_became_of_its_blocks(void **state)
 	tell(100, 1000, false);
 	assert_int_equal(survival_age_s(7), 3);
 	assert_true(told()->steps[0].at_risk == 4 && told()->steps[0].gone == 0);
-	assert_true(told()->steps[7].at_risk == 1 && told()->steps[7].gone == 1 && told()->steps[8].at_risk == 0);
+	assert_true(told()->steps[7].at_risk == 1 && told()->steps[7].gone == 1 &&
+		    told()->steps[8].at_risk == 0);
 	assert_true(told()->seen == 4 && told()->late_seen == 1);
 }
 

@@ -95,7 +95,8 @@ static int teardown(void **state)
 static struct sampling_trial *begin(void)
 {
 	parents.trials[3] = (struct sampling_trial){
-		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1, .until_ns = BEGIN + 60 * SECOND,
+		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1,
+		.until_ns = BEGIN + 60 * SECOND,
 	};
 	return &parents.trials[3];
 }
@@ -184,7 +185,8 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 
 	(void)state;
 	parents.trials[3] = (struct sampling_trial){
-		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1, .until_ns = BEGIN + 60 * SECOND,
+		.function = sites.all[INNER].function, .inner = INNER, .outer = { OUTER }, .nouter = 1,
+		.until_ns = BEGIN + 60 * SECOND,
 	};
 	sampling_parents_hold(&parents, BEGIN);
 	assert_int_equal(atomic_exchange(hold, 0), 1);
@@ -329,7 +331,8 @@ static void held_at_its_caller(const struct sampling_trial *t, taddr below)
 {
 	const taddr stack[64] = { [32 - 9] = below };
 	const struct record_hit hit = {
-		.head = { .tid = (uint32_t)getpid(), .flags = RECORD_HELD }, .regs = { .rax = BLOCK, .rsp = (uintptr_t)&stack[32] },
+		.head = { .tid = (uint32_t)getpid(), .flags = RECORD_HELD },
+		.regs = { .rax = BLOCK, .rsp = (uintptr_t)&stack[32] },
 	};
 
 	assert_int_equal(t->depth, 9 * 8);
@@ -347,7 +350,8 @@ static void it_was_called_just_before(void **state)
 	held_at_its_caller(t, sites.all[INNER].addr);
 	assert_int_equal(decided(BEGIN + SECOND), 1);
 	assert_int_equal(sites.all[INNER].role, SAMPLING_INNER);
-	assert_true(targets.n == 2 && targets.all[1].home == home && targets.all[1].addr == sites.all[INNER].function - home->bias);
+	assert_true(targets.n == 2 && targets.all[1].home == home &&
+		    targets.all[1].addr == sites.all[INNER].function - home->bias);
 	assert_true(targets.all[1].level == 1 && targets.all[1].delta == 0);
 	assert_int_equal(parents.passing, 1);
 }

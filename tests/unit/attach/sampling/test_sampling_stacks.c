@@ -155,8 +155,8 @@ int main(void)
 {
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		WITH(the_same_stack_is_one), WITH(a_sample_is_fair), WITH(what_is_over_is_counted), WITH(all_is_forgotten),
-		WITH(there_is_an_end_to_stacks),
+		WITH(the_same_stack_is_one), WITH(a_sample_is_fair),	      WITH(what_is_over_is_counted),
+		WITH(all_is_forgotten),	     WITH(there_is_an_end_to_stacks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

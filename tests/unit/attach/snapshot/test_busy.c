@@ -119,7 +119,9 @@ static void what_is_expected(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_that_sleeps), cmocka_unit_test(one_that_computes), cmocka_unit_test(one_that_does_both),
+		cmocka_unit_test(one_that_sleeps),
+		cmocka_unit_test(one_that_computes),
+		cmocka_unit_test(one_that_does_both),
 		cmocka_unit_test(what_is_expected),
 	};
 

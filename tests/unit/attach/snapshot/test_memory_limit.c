@@ -16,7 +16,8 @@
 
 static void fields(void **state)
 {
-	const char *text = "VmRSS:\t  12 kB\nRssAnon:\t     340 kB\nRssAnonymous: 1 kB\nHuge: 99999999999999999999 kB\nBad: x kB";
+	const char *text = "VmRSS:\t  12 kB\nRssAnon:\t     340 kB\nRssAnonymous: 1 kB\nHuge: "
+			   "99999999999999999999 kB\nBad: x kB";
 	uint64_t bytes = 7;
 
 	(void)state;
@@ -48,8 +49,10 @@ static void as_text(void **state)
 	char text[MEMORY_LIMIT_TEXT];
 
 	(void)state;
-	assert_string_equal(memory_limit_text(&little, text), "takes 65 MiB, and 64 MiB of memory are available");
-	assert_string_equal(memory_limit_text(&much, text), "takes 71681 MiB, and 3 MiB of memory are available");
+	assert_string_equal(memory_limit_text(&little, text),
+			    "takes 65 MiB, and 64 MiB of memory are available");
+	assert_string_equal(memory_limit_text(&much, text),
+			    "takes 71681 MiB, and 3 MiB of memory are available");
 }
 
 static void put(const char *folder, const char *name, const char *text)

@@ -25,7 +25,8 @@
 
 static uint8_t *map(size_t pages)
 {
-	uint8_t *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *p = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	assert_true(p != MAP_FAILED);
 	madvise(p, pages * PAGE, MADV_NOHUGEPAGE);
@@ -33,7 +34,8 @@ static uint8_t *map(size_t pages)
 }
 
 /* All runs of [lo, hi), neighbours joined, asked for @room runs and @max pages at a time. */
-static size_t runs_of(struct resident *r, taddr lo, taddr hi, bool written, size_t room, uint64_t max, struct resident_run *out)
+static size_t runs_of(struct resident *r, taddr lo, taddr hi, bool written, size_t room, uint64_t max,
+		      struct resident_run *out)
 {
 	struct resident_run some[RUNS];
 	size_t n = 0;
@@ -61,7 +63,10 @@ static size_t runs_of(struct resident *r, taddr lo, taddr hi, bool written, size
  */
 static void touched_pages(void **state)
 {
-	static const struct { size_t room; uint64_t max; } ways[] = { { RUNS, PAGES }, { 1, PAGES }, { 3, 7 }, { RUNS, 1 }, { 1024, 2048 } };
+	static const struct {
+		size_t room;
+		uint64_t max;
+	} ways[] = { { RUNS, PAGES }, { 1, PAGES }, { 3, 7 }, { RUNS, 1 }, { 1024, 2048 } };
 	static struct resident_run runs[RUNS];
 	static bool there[PAGES];
 	struct resident r;
@@ -81,7 +86,8 @@ static void touched_pages(void **state)
 			size_t n, i = 0, seen = 0;
 
 			r.scan = scan;
-			n = runs_of(&r, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, false, ways[w].room, ways[w].max, runs);
+			n = runs_of(&r, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, false,
+				    ways[w].room, ways[w].max, runs);
 			for (size_t k = 0; k < PAGES; k++) {
 				taddr at = (taddr)(uintptr_t)p + k * PAGE;
 
@@ -174,7 +180,9 @@ static void zero_pages(void **state)
 	p[2 * PAGE] = sum + 1;
 	assert_int_equal(resident_open(&r, getpid()), 0);
 	if (r.scan) {
-		assert_int_equal(runs_of(&r, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + 8 * PAGE, false, 64, 64, runs), 1);
+		assert_int_equal(
+			runs_of(&r, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + 8 * PAGE, false, 64, 64, runs),
+			1);
 		assert_int_equal(runs[0].lo, (taddr)(uintptr_t)p + (own ? 0 : 2 * PAGE));
 		assert_int_equal(runs[0].hi, (taddr)(uintptr_t)p + (own ? 8 * PAGE : 3 * PAGE));
 	}
@@ -223,7 +231,9 @@ static void which_mappings(void **state)
 	assert_int_equal(how("1000-2000 rw-s 00000000 fe:01 5 /var/db/data"), COPY_SHARED);
 	assert_int_equal(how("1000-2000 r--s 00000000 fe:01 5 /usr/lib/gconv/gconv-modules.cache"), COPY_NOT);
 	assert_int_equal(how("1000-2000 rw-s 00000000 00:06 5 /dev/dri/card0"), COPY_NOT);
-	assert_int_equal(how("1000-2000 rw-s 00000000 00:15 5 /sys/devices/pci0000:00/0000:00:02.0/resource0"), COPY_NOT);
+	assert_int_equal(
+		how("1000-2000 rw-s 00000000 00:15 5 /sys/devices/pci0000:00/0000:00:02.0/resource0"),
+		COPY_NOT);
 	assert_int_equal(how("1000-2000 rw-s 00000000 00:0d 5 /dmabuf:buffer"), COPY_NOT);
 	assert_int_equal(how("1000-2000 rw-s 00000000 00:0e 5 anon_inode:[io_uring]"), COPY_NOT);
 	assert_int_equal(how("1000-2000 rw-s 00000000 00:08 5 socket:[4711]"), COPY_NOT);
@@ -289,7 +299,8 @@ static void shares_that_fit(void **state)
 		for (size_t i = 0; i < m.nranges; i++) {
 			private -= ranges[i].how == COPY_ALL;
 			in += ranges[i].how == COPY_SHARED ? ranges[i].bytes : 0;
-			most_in = ranges[i].how == COPY_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes : most_in;
+			most_in = ranges[i].how == COPY_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes
+											    : most_in;
 		}
 		for (size_t i = 0; i < m.nleft; i++) {
 			assert_true(i == 0 || left[i - 1].lo < left[i].lo);
@@ -346,7 +357,8 @@ static void copied_as_it_is(void **state)
 	struct copy_range range;
 	uint8_t *p = map(PAGES);
 	struct snapshot s;
-	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
+	struct copy_plan m =
+		one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	uint8_t page[PAGE];
 
 	(void)state;
@@ -372,7 +384,8 @@ static void too_much_for_the_room(void **state)
 {
 	struct copy_range range;
 	uint8_t *p = map(PAGES);
-	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
+	struct copy_plan m =
+		one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	struct snapshot s;
 
 	(void)state;
@@ -389,7 +402,8 @@ static void pages_that_cannot_be_read(void **state)
 {
 	struct copy_range range;
 	uint8_t *p = map(PAGES);
-	struct copy_plan m = one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
+	struct copy_plan m =
+		one_range(&range, (taddr)(uintptr_t)p, (taddr)(uintptr_t)p + PAGES * PAGE, COPY_ALL);
 	struct snapshot s;
 	uint64_t word;
 
@@ -414,10 +428,15 @@ static void pages_that_cannot_be_read(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(touched_pages), cmocka_unit_test(written_pages), cmocka_unit_test(zero_pages),
-		cmocka_unit_test(no_such_process), cmocka_unit_test(which_mappings), cmocka_unit_test(list_that_grows),
+		cmocka_unit_test(touched_pages),
+		cmocka_unit_test(written_pages),
+		cmocka_unit_test(zero_pages),
+		cmocka_unit_test(no_such_process),
+		cmocka_unit_test(which_mappings),
+		cmocka_unit_test(list_that_grows),
 		cmocka_unit_test(shares_that_fit),
-		cmocka_unit_test(copied_as_it_is), cmocka_unit_test(too_much_for_the_room),
+		cmocka_unit_test(copied_as_it_is),
+		cmocka_unit_test(too_much_for_the_room),
 		cmocka_unit_test(pages_that_cannot_be_read),
 	};
 

@@ -59,7 +59,8 @@ static void assert_frames(uint32_t number, const taddr *frames, uint32_t n)
 
 static void the_same_is_the_same(void **state)
 {
-	const taddr a[] = { 0x1000, 0x2000, 0x3000 }, b[] = { 0x1000, 0x2000, 0x3001 }, c[] = { 0x1000, 0x2000 };
+	const taddr a[] = { 0x1000, 0x2000, 0x3000 }, b[] = { 0x1000, 0x2000, 0x3001 },
+		    c[] = { 0x1000, 0x2000 };
 
 	(void)state;
 	assert_int_equal(intern(a, 3, UNWIND_WHOLE), 0);
@@ -111,7 +112,8 @@ static void frames_know_their_module(void **state)
 
 	(void)state;
 	defs_path(&defs, intern(a, 2, UNWIND_WHOLE), got, 2);
-	assert_ptr_equal(modules_at(modules, defs.modules[defs.frames[got[0]].module].number), modules_find(modules, here));
+	assert_ptr_equal(modules_at(modules, defs.modules[defs.frames[got[0]].module].number),
+			 modules_find(modules, here));
 	assert_int_equal(defs.frames[got[1]].module, DEFS_NONE);
 }
 
@@ -190,7 +192,8 @@ static void many(void **state)
 static void tags_tell_the_same_frames_apart(void **state)
 {
 	const taddr a[] = { 0x1000, 0x2000, 0x3000 };
-	uint32_t plain = intern(a, 3, UNWIND_WHOLE), red = intern_tagged(a, 3, "red"), blue = intern_tagged(a, 3, "blue");
+	uint32_t plain = intern(a, 3, UNWIND_WHOLE), red = intern_tagged(a, 3, "red"),
+		 blue = intern_tagged(a, 3, "blue");
 
 	(void)state;
 	assert_int_not_equal(plain, red);

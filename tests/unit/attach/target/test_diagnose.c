@@ -14,7 +14,8 @@
 
 /* An ordinary service of user 1000, and ourselves as that user, with nothing in our way. */
 static const struct target_info ordinary = {
-	.pid = 1234, .asked = 1234, .comm = "svc", .state = 'S', .uid = 1000, .euid = 1000, .threads = 3, .bits = 64,
+	.pid = 1234, .asked = 1234, .comm = "svc", .state = 'S', .uid = 1000, .euid = 1000, .threads = 3,
+	.bits = 64,
 };
 static const struct diagnose_self user = { .pid = 99, .euid = 1000 };
 static const struct diagnose_self root = { .pid = 99, .euid = 0, .cap_sys_ptrace = true };
@@ -177,13 +178,15 @@ static void test_container(void **state)
 
 	(void)state;
 	self.cap_sys_ptrace = false;
-	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
+	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE",
+		     "docker run --cap-add SYS_PTRACE");
 	/*
 	 * Root without the capability is refused by yama 1 and 2 as well, but the reason is the missing
 	 * capability.
 	 */
 	self.yama_scope = 1;
-	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
+	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE",
+		     "docker run --cap-add SYS_PTRACE");
 	self = root;
 	self.seccomp = true;
 	expect_eperm(ordinary, self, "seccomp", "--cap-add SYS_PTRACE");
@@ -200,7 +203,8 @@ static void test_other_failures(void **state)
 
 	(void)state;
 	diagnose_attach(&ordinary, &user, -ESRCH, &d);
-	expect(&d, "cannot attach to 1234 (svc): it began to run another program while we were attaching", "once more");
+	expect(&d, "cannot attach to 1234 (svc): it began to run another program while we were attaching",
+	       "once more");
 	diagnose_attach(&ordinary, &user, ENOSYS, &d);
 	expect(&d, "no ptrace", "host");
 	diagnose_attach(&ordinary, &user, EIO, &d);

@@ -75,7 +75,8 @@ static void test_ourselves(void **state)
 	assert_int_equal(t.threads, 1);
 	assert_int_equal(t.bits, 64);
 	assert_int_equal(t.tracer_pid, 0);
-	assert_false(t.kernel_thread || t.not_dumpable || t.other_user_ns || t.sigtrap_ignored || t.sigtrap_caught);
+	assert_false(t.kernel_thread || t.not_dumpable || t.other_user_ns || t.sigtrap_ignored ||
+		     t.sigtrap_caught);
 	target_fini(&t);
 }
 
@@ -204,7 +205,9 @@ static void title(const char *form, const char *expected)
 	char c;
 	pid_t pid;
 
-	snprintf(script, sizeof(script), "exec perl -e '$0 = sprintf(\"%s\"); $| = 1; print \"r\"; sleep 100' aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", form);
+	snprintf(script,
+		 sizeof(script), "exec perl -e '$0 = sprintf(\"%s\"); $| = 1; print \"r\"; sleep 100' aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		 form);
 	assert_int_equal(pipe(go), 0);
 	pid = fork();
 	if (pid == 0) {

@@ -35,7 +35,8 @@ static struct recorder recorder;
 static int setup(void **state)
 {
 	const struct fact family = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "thing", .refs = true, .noun = "thing" },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+		.family_name = { .number = 0, .name = "thing", .refs = true, .noun = "thing" },
 	};
 
 	(void)state;
@@ -70,7 +71,8 @@ static taddr address(const void *p)
 static void was_counted(const void *object, uint64_t count)
 {
 	const struct fact f = {
-		.kind = MMT_REF, .time_us = 1, .ref = { .addr = address(object), .stack = 0, .by = 1, .count = count + 1 },
+		.kind = MMT_REF, .time_us = 1,
+		.ref = { .addr = address(object), .stack = 0, .by = 1, .count = count + 1 },
 	};
 
 	recorder_put_event(&recorder, 0, &f);

@@ -85,9 +85,11 @@ static int setup(void **state)
 	info = type_info(DATA, "N10__cxxabiv117__class_type_infoE");
 	family = vtable(0, info);
 	snapshot_init(&s);
-	return procmaps_parse(maps, sizeof(maps) - 1, &s.maps) || snapshot_add_piece(&s, DATA, sizeof(data), data) ||
+	return procmaps_parse(maps, sizeof(maps) - 1, &s.maps) ||
+	       snapshot_add_piece(&s, DATA, sizeof(data), data) ||
 	       snapshot_add_piece(&s, DATA + sizeof(data), sizeof(bss), bss) ||
-	       snapshot_add_piece(&s, HEAP, sizeof(heap), heap) || snapshot_seal(&s) || classify_new(&s, NULL, &c);
+	       snapshot_add_piece(&s, HEAP, sizeof(heap), heap) || snapshot_seal(&s) ||
+	       classify_new(&s, NULL, &c);
 }
 
 static int teardown(void **state)
@@ -122,7 +124,8 @@ static const char *name(uint32_t class)
 
 static void test_named(void **state)
 {
-	uint32_t one = block(class_of("N3app6WidgetE")), other = block(class_of("3Foo")), same = block(class_of("3Foo"));
+	uint32_t one = block(class_of("N3app6WidgetE")), other = block(class_of("3Foo")),
+		 same = block(class_of("3Foo"));
 
 	(void)state;
 	assert_true(one && other && one != other);
@@ -130,7 +133,8 @@ static void test_named(void **state)
 	assert_string_equal(classify_name(c, one), "N3app6WidgetE");
 	assert_string_equal(name(one), "app::Widget");
 	assert_string_equal(name(other), "Foo");
-	assert_string_equal(name(block(class_of("*N12_GLOBAL__N_16HiddenE"))), "(anonymous namespace)::Hidden");
+	assert_string_equal(name(block(class_of("*N12_GLOBAL__N_16HiddenE"))),
+			    "(anonymous namespace)::Hidden");
 	assert_null(name(CLASS_NONE));
 	assert_null(name(9999));
 	assert_string_equal(classify_module(c, one), "/x.so");
@@ -169,10 +173,13 @@ static void test_families(void **state)
 	taddr self, vptr;
 
 	(void)state;
-	assert_true(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv121__vmi_class_type_infoE")), "1A"))));
-	assert_true(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv120__si_class_type_infoE")), "1B"))));
+	assert_true(block(vtable(
+		0, type_info(vtable(0, type_info(0, "N10__cxxabiv121__vmi_class_type_infoE")), "1A"))));
+	assert_true(block(
+		vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv120__si_class_type_infoE")), "1B"))));
 	/* a pointer's type_info is not a class's */
-	assert_false(block(vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv119__pointer_type_infoE")), "1C"))));
+	assert_false(block(
+		vtable(0, type_info(vtable(0, type_info(0, "N10__cxxabiv119__pointer_type_infoE")), "1C"))));
 	/* a type_info that points to itself */
 	self = DATA + next_word * 8;
 	vptr = place((uint64_t[]){ 0, self, DATA, self + 16 }, 4) + 16;
@@ -181,7 +188,8 @@ static void test_families(void **state)
 
 static void test_odd_names(void **state)
 {
-	static const char *const odd[] = { "", "*", "**3Foo", "3Fo o", "3Foo\n", "\x1b[31m", "Pc", "i", "foo(int)" };
+	static const char *const odd[] = { "",	       "*",  "**3Foo", "3Fo o",	  "3Foo\n",
+					   "\x1b[31m", "Pc", "i",      "foo(int)" };
 	static char end[] = "3Endless";
 	taddr at = DATA + sizeof(data) - 8;
 
@@ -213,7 +221,8 @@ static void test_too_long(void **state)
  */
 static void test_bombs(void **state)
 {
-	uint32_t before = block(class_of("N3app5FirstE")), bad = block(class_of("N3broken")), bomb, array, after;
+	uint32_t before = block(class_of("N3app5FirstE")), bad = block(class_of("N3broken")), bomb, array,
+		 after;
 	char text[1024];
 	struct timespec t0, t1;
 
@@ -311,8 +320,10 @@ static void test_noise(void **state)
 		for (size_t i = 16; i < 4096; i++) {
 			int kind = rand() % 8;
 
-			data[i] = kind < 3 ? DATA + (uint64_t)rand() % 4096 * 8 : kind < 5 ? 0 : kind == 5 ? family :
-				  ((uint64_t)rand() << 33) ^ (uint64_t)rand();
+			data[i] = kind < 3    ? DATA + (uint64_t)rand() % 4096 * 8
+				  : kind < 5  ? 0
+				  : kind == 5 ? family
+					      : ((uint64_t)rand() << 33) ^ (uint64_t)rand();
 			heap[i] = kind % 2 ? DATA + (uint64_t)rand() % 4096 * 8 : (uint64_t)rand() % 20;
 		}
 		for (size_t i = 16; i < 4000; i++)

@@ -34,8 +34,9 @@ static int setup(void **state)
 	(void)state;
 	memset(heap, 0, sizeof(heap));
 	snapshot_init(&s);
-	return procmaps_parse(maps, sizeof(maps) - 1, &s.maps) || snapshot_add_piece(&s, HEAP, sizeof(heap), heap) ||
-	       snapshot_add_thread(&s, &t) || snapshot_seal(&s);
+	return procmaps_parse(maps, sizeof(maps) - 1, &s.maps) ||
+	       snapshot_add_piece(&s, HEAP, sizeof(heap), heap) || snapshot_add_thread(&s, &t) ||
+	       snapshot_seal(&s);
 }
 
 static int teardown(void **state)
@@ -251,7 +252,9 @@ static void test_noise(void **state)
 		size_t n = (size_t)rand() % 300;
 
 		for (size_t i = 0; i < 40; i++)
-			heap[i] = rand() % 3 ? HEAP + (uint64_t)rand() % 0x1000 : ((uint64_t)rand() << 40) ^ (uint64_t)rand() << 13 ^ (uint64_t)rand();
+			heap[i] = rand() % 3 ? HEAP + (uint64_t)rand() % 0x1000
+					     : ((uint64_t)rand() << 40) ^ (uint64_t)rand() << 13 ^
+						       (uint64_t)rand();
 		for (int i = 0; i < rand() % 40; i++)
 			((uint8_t *)heap)[rand() % 320] = (uint8_t)(rand() % 3 ? 'a' + rand() % 26 : rand());
 		look(HEAP + (uint64_t)rand() % 16, n);

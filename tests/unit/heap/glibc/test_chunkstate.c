@@ -17,7 +17,8 @@
 static struct chunkstate_look a_look(void)
 {
 	return (struct chunkstate_look){
-		.block = AT, .prev_size = 64, .head = 48 | 1, .words = { 1, 2, 3, 4, 5 }, .next_head = 32 | 1, .nwords = 5, .has_head = true,
+		.block = AT, .prev_size = 64, .head = 48 | 1, .words = { 1, 2, 3, 4, 5 }, .next_head = 32 | 1,
+		.nwords = 5, .has_head = true,
 		.has_prev_size = true, .has_next = true,
 	};
 }
@@ -129,7 +130,8 @@ static struct chunkstate_look with_key(uint64_t word0, uint64_t key)
 
 static void a_key_of_several_stacks(void **state)
 {
-	const struct chunkstate_look l = with_key(AT >> 12, RANDOM), other = with_key(AT >> 12, RANDOM + 1), address = with_key(AT >> 12, AT);
+	const struct chunkstate_look l = with_key(AT >> 12, RANDOM), other = with_key(AT >> 12, RANDOM + 1),
+				     address = with_key(AT >> 12, AT);
 	struct tcachekey k = { 0 };
 
 	(void)state;
@@ -178,7 +180,8 @@ static struct chunkstate state_of(uint64_t word0, uint64_t word1)
 
 static void words_that_tell_apart(void **state)
 {
-	const struct chunkstate a = state_of(7, 100), count = state_of(7, 101), type = state_of(9, 100), other = state_of(9, 101);
+	const struct chunkstate a = state_of(7, 100), count = state_of(7, 101), type = state_of(9, 100),
+				other = state_of(9, 101);
 	struct block_identity k;
 
 	(void)state;

@@ -110,7 +110,8 @@ static void expect(struct heap *h, size_t block, enum verdict v)
 static void test_chains(void **state)
 {
 	struct heap *h = heap_new();
-	const size_t direct = add(h, 24), chained = add(h, 24), inner = add(h, 40), behind = add(h, 24), lost = add(h, 24), with = add(h, 24);
+	const size_t direct = add(h, 24), chained = add(h, 24), inner = add(h, 40), behind = add(h, 24),
+		     lost = add(h, 24), with = add(h, 24);
 
 	(void)state;
 	h->data[3] = addr(h, direct);
@@ -156,7 +157,8 @@ static void test_start_pointer_found_last_wins(void **state)
 static void test_rings(void **state)
 {
 	struct heap *h = heap_new();
-	const size_t a = add(h, 24), b = add(h, 24), c = add(h, 24), self = add(h, 24), taker = add(h, 24), no_taker = add(h, 24);
+	const size_t a = add(h, 24), b = add(h, 24), c = add(h, 24), self = add(h, 24), taker = add(h, 24),
+		     no_taker = add(h, 24);
 
 	(void)state;
 	*word_of(h, a, 0) = addr(h, b);
@@ -290,7 +292,9 @@ static void test_given_ones_beside_the_census(void **state)
 	struct heap *h = heap_new();
 	const size_t root = add(h, 24), pool = add(h, 400), other = add(h, 24);
 	/* the last of the census, with its requested size; two within the pool; one with memory of its own */
-	struct block given[] = { { addr(h, pool) + 32, 64 }, { addr(h, pool) + 128, 64 }, { addr(h, other), 20 } };
+	struct block given[] = { { addr(h, pool) + 32, 64 },
+				 { addr(h, pool) + 128, 64 },
+				 { addr(h, other), 20 } };
 
 	(void)state;
 	h->data[0] = addr(h, root);
@@ -614,13 +618,15 @@ static void model_fini(struct model *m)
 
 static void compare(const struct model *m, const struct heap *h)
 {
-	static const enum verdict as[] = { VERDICT_DEFINITE, VERDICT_POSSIBLE, VERDICT_REACHABLE, VERDICT_INDIRECT };
+	static const enum verdict as[] = { VERDICT_DEFINITE, VERDICT_POSSIBLE, VERDICT_REACHABLE,
+					   VERDICT_INDIRECT };
 	uint64_t *indirect = calloc(m->n, sizeof(*indirect));
 
 	assert_non_null(indirect);
 	for (size_t i = 0; i < m->n; i++) {
 		if (h->r.verdict[i] != as[m->state[i]])
-			fail_msg("block %zu of %zu: %s, not %s", i, m->n, verdict_name(h->r.verdict[i]), verdict_name(as[m->state[i]]));
+			fail_msg("block %zu of %zu: %s, not %s", i, m->n, verdict_name(h->r.verdict[i]),
+				 verdict_name(as[m->state[i]]));
 		if (h->r.leader[i] != i)
 			indirect[h->r.leader[i]] += h->blocks[i].size;
 	}
@@ -734,7 +740,8 @@ static void test_headers_are_recognised(void **state)
 /* Few blocks, or a small part of all, or pointers to many offsets: that is not a header. */
 static void test_no_headers(void **state)
 {
-	struct heap *few = chain_behind(200, 16), *part = heap_for(1400, 1u << 20), *scattered = chain_behind(400, 16);
+	struct heap *few = chain_behind(200, 16), *part = heap_for(1400, 1u << 20),
+		    *scattered = chain_behind(400, 16);
 
 	(void)state;
 	run(few);

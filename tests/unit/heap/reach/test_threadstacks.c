@@ -206,8 +206,8 @@ static void test_two_on_one(void **state)
 static void test_ended(void **state)
 {
 	struct process *p = process_new();
-	const taddr living = add(p, LIBC + USED, 1001), waits = add(p, LIBC + USED, 0), joined = add(p, LIBC + CACHE, -1),
-		    detached = add(p, LIBC + CACHE, 0);
+	const taddr living = add(p, LIBC + USED, 1001), waits = add(p, LIBC + USED, 0),
+		    joined = add(p, LIBC + CACHE, -1), detached = add(p, LIBC + CACHE, 0);
 
 	(void)state;
 	run(p, living, 1001, lo_of(0) + 0x8000);
@@ -217,7 +217,8 @@ static void test_ended(void **state)
 	assert_true(dead(p, lo_of(1) + 4096) && dead(p, waits - 8));
 	assert_false(dead(p, waits) || dead(p, waits + 0x600));
 	/* cached stacks: the DTV's address is live */
-	assert_true(dead(p, joined) && !dead(p, joined + 8) && dead(p, joined + 16) && dead(p, joined + STRUCT - 8));
+	assert_true(dead(p, joined) && !dead(p, joined + 8) && dead(p, joined + 16) &&
+		    dead(p, joined + STRUCT - 8));
 	assert_true(dead(p, detached - 8) && !dead(p, detached + 8) && dead(p, detached + 0x600));
 	process_free(p);
 }

@@ -82,7 +82,10 @@ static void ordinary(void)
 		{ TEXT, TEXT + 2 * P, 0, "/bin/x" }, { TEXT + 2 * P, TEXT + 3 * P, 2, "/bin/x" },
 	};
 	struct elf_prpsinfo ps = { .pr_pid = 77, .pr_fname = "sixteen-letters", .pr_psargs = "x -v" };
-	Elf64_auxv_t auxv[] = { { AT_PHDR, { TEXT + 64 } }, { AT_ENTRY, { TEXT + 0x800 } }, { AT_RANDOM, { STACK + 8 } }, { AT_NULL, { 0 } } };
+	Elf64_auxv_t auxv[] = { { AT_PHDR, { TEXT + 64 } },
+				{ AT_ENTRY, { TEXT + 0x800 } },
+				{ AT_RANDOM, { STACK + 8 } },
+				{ AT_NULL, { 0 } } };
 	int32_t sig[32] = { SIGSEGV, 0, 1, 0, 0x1234 };
 	uint8_t xstate[832];
 
@@ -170,7 +173,9 @@ static void test_mappings(void **state)
 static void test_files_without_segments(void **state)
 {
 	static const struct core_line lines[] = {
-		{ TEXT, TEXT + P, 0, "/bin/x" }, { TEXT + P, TEXT + 4 * P, 1, "/bin/x" }, { TEXT + 8 * P, TEXT + 9 * P, 0, "/dev/shm/y" },
+		{ TEXT, TEXT + P, 0, "/bin/x" },
+		{ TEXT + P, TEXT + 4 * P, 1, "/bin/x" },
+		{ TEXT + 8 * P, TEXT + 9 * P, 0, "/dev/shm/y" },
 		{ TEXT + 10 * P, TEXT + 11 * P, 0, "/anon_hugepage (deleted)" },
 	};
 
@@ -217,7 +222,8 @@ static void test_left_out(void **state)
 	assert_int_equal(snapshot_kind_at(&s, HEAP), SNAPSHOT_MISSING);
 	assert_int_equal(snapshot_kind_at(&s, HEAP + 4 * P), SNAPSHOT_MISSING);
 	assert_int_equal(snapshot_kind_at(&s, HEAP + 5 * P), SNAPSHOT_ZERO);
-	doubts(1, "16384 bytes of private memory are not in the core file: never touched, or kept out of it (MADV_DONTDUMP)");
+	doubts(1, "16384 bytes of private memory are not in the core file: never touched, or kept out of it "
+		  "(MADV_DONTDUMP)");
 }
 
 /*
@@ -320,9 +326,11 @@ static void test_truncated(void **state)
 		missing = n < image.ph[1].p_offset || info.headers_cut ? 5 * P : s.bytes + info.cut;
 		assert_int_equal(missing, 5 * P);
 		if (n > image.ph[3].p_offset && n <= image.ph[4].p_offset + 1)
-			reads(HEAP, n - image.ph[3].p_offset < 2 * P ? n - image.ph[3].p_offset : 2 * P, page + 2 * P);
+			reads(HEAP, n - image.ph[3].p_offset < 2 * P ? n - image.ph[3].p_offset : 2 * P,
+			      page + 2 * P);
 		if (n > image.ph[3].p_offset && n < image.ph[3].p_offset + 2 * P) {
-			assert_int_equal(snapshot_kind_at(&s, HEAP + (n - image.ph[3].p_offset)), SNAPSHOT_MISSING);
+			assert_int_equal(snapshot_kind_at(&s, HEAP + (n - image.ph[3].p_offset)),
+					 SNAPSHOT_MISSING);
 			assert_int_equal(s.missing, HEAP + 2 * P - (HEAP + (n - image.ph[3].p_offset)) + P);
 		}
 		snapshot_fini(&s);
@@ -367,7 +375,8 @@ static void many(unsigned n, bool sections)
 	static Elf64_Phdr ph[70001];
 	static Elf64_Shdr sh;
 	int fd = open("core", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	uint64_t end = sizeof(image.eh) + (uint64_t)(n + 1) * sizeof(ph[0]), data = (end + P - 1) & ~(uint64_t)(P - 1);
+	uint64_t end = sizeof(image.eh) + (uint64_t)(n + 1) * sizeof(ph[0]),
+		 data = (end + P - 1) & ~(uint64_t)(P - 1);
 
 	image.eh.e_phnum = PN_XNUM;
 	image.eh.e_shoff = data + P;
@@ -475,7 +484,9 @@ static void test_other_elf_files(void **state)
 static void test_damaged(void **state)
 {
 	static const struct core_line lines[] = {
-		{ TEXT, TEXT + 2 * P, 0, "/bin/x" }, { TEXT + P, TEXT + 3 * P, 0, "/bin/y" }, { 9, 9, 0, "/none" },
+		{ TEXT, TEXT + 2 * P, 0, "/bin/x" },
+		{ TEXT + P, TEXT + 3 * P, 0, "/bin/y" },
+		{ 9, 9, 0, "/none" },
 	};
 	uint64_t claim[2] = { UINT64_MAX / 2, 4096 };
 

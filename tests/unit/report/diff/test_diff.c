@@ -23,7 +23,8 @@
 
 #define HOSTILE "evil\x1b[2J\"\n\xff;,\1\2"
 
-static void add_stack(struct summary *s, const struct summary_frame *stack, size_t n, uint64_t blocks, uint64_t bytes)
+static void add_stack(struct summary *s, const struct summary_frame *stack, size_t n, uint64_t blocks,
+		      uint64_t bytes)
 {
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = blocks, .bytes = bytes,
 						      .stack = { (struct summary_frame *)stack, n } });
@@ -70,7 +71,8 @@ static void example(struct summary *old, struct summary *new)
 	add(new, HOSTILE, 1, 32);
 }
 
-static void assert_group(const struct diff *d, size_t i, const char *function, enum diff_change change, uint64_t before, uint64_t now)
+static void assert_group(const struct diff *d, size_t i, const char *function, enum diff_change change,
+			 uint64_t before, uint64_t now)
 {
 	assert_true(i < d->ngroups);
 	assert_string_equal(d->groups[i].group->stack.frames[0].function, function);
@@ -217,7 +219,9 @@ static void in_words(void **state)
 	(void)state;
 	assert_text(0, text, true);
 	assert_text(6, text, true);
-	assert_text(3, "  and 1 more that grew or appeared, 1 that shrank or went (--top 0 shows all)\n\n[1] +17.6 KiB", false);
+	assert_text(
+		3, "  and 1 more that grew or appeared, 1 that shrank or went (--top 0 shows all)\n\n[1] +17.6 KiB",
+		false);
 	assert_text(3, "appeared appeared svc.c:64\n         -29.3 KiB", false);
 	assert_text(1, "grew svc.c:20000\n  and 2 more", false);
 }
@@ -233,8 +237,10 @@ static void watches_of_different_length(void **state)
 	new.run.seconds = 60;
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "svc: 0 B in 0 blocks are still live after 1m; before 0 B in 0 blocks after 10s\n"
-					     "the watches were not equally long, so what grows is compared by bytes a minute\n");
+	assert_string_equal(
+		strbuf_str(&sb),
+		"svc: 0 B in 0 blocks are still live after 1m; before 0 B in 0 blocks after 10s\n"
+		"the watches were not equally long, so what grows is compared by bytes a minute\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
 }
@@ -273,10 +279,12 @@ static void rates_are_compared(void **state)
 	assert_group(&d, 4, "few", DIFF_SAME, 200, 900);
 	assert_group(&d, 5, "slower", DIFF_SHRANK, 100000, 200000);
 	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "compared by bytes a minute\n"
-			"\n"
-			"                change         before            now\n"
-			"  [1]     +586 KiB/min    586 KiB/min    1.1 MiB/min  grew     faster svc.c:1200000\n"));
+	assert_non_null(strstr(
+		strbuf_str(&sb),
+		"compared by bytes a minute\n"
+		"\n"
+		"                change         before            now\n"
+		"  [1]     +586 KiB/min    586 KiB/min    1.1 MiB/min  grew     faster svc.c:1200000\n"));
 	assert_null(strstr(strbuf_str(&sb), "constant"));
 	finish(&old, &new, &d);
 	strbuf_fini(&sb);
@@ -292,7 +300,10 @@ static void watches_of_nearly_the_same_length(void **state)
 		double seconds;
 		enum diff_change change;
 		bool by_rate;
-	} cases[] = { { 10.02, DIFF_GREW, false }, { 10.2, DIFF_GREW, false }, { 10.5, DIFF_SAME, true }, { 11.6, DIFF_SAME, true } };
+	} cases[] = { { 10.02, DIFF_GREW, false },
+		      { 10.2, DIFF_GREW, false },
+		      { 10.5, DIFF_SAME, true },
+		      { 11.6, DIFF_SAME, true } };
 	struct summary old, new;
 	struct diff d;
 
@@ -333,18 +344,26 @@ static void for_programs(void **state)
 	example(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\n\"new\": {\"pid\": 12, \"comm\": \"svc\", \"start\": \"1970-01-01T00:00:00.000Z\", "
-						"\"seconds\": 10.000000, \"live_blocks\": 27, \"live_bytes\": 20596},\n"));
-	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"tag\": null, \"old_blocks\": 2, \"old_bytes\": 2000, "
-						"\"new_blocks\": 20, \"new_bytes\": 20000, \"wrappers\": 0, \"stack_end\": \"whole\", \"stack\": [\n"));
-	assert_non_null(strstr(strbuf_str(&sb), "\"function\": \"evil\\u001b[2J\\\"\\n\xef\xbf\xbd;,\\u0001\\u0002\""));
+	assert_non_null(
+		strstr(strbuf_str(&sb),
+		       "\n\"new\": {\"pid\": 12, \"comm\": \"svc\", \"start\": \"1970-01-01T00:00:00.000Z\", "
+		       "\"seconds\": 10.000000, \"live_blocks\": 27, \"live_bytes\": 20596},\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"tag\": "
+						"null, \"old_blocks\": 2, \"old_bytes\": 2000, "
+						"\"new_blocks\": 20, \"new_bytes\": 20000, \"wrappers\": 0, "
+						"\"stack_end\": \"whole\", \"stack\": [\n"));
+	assert_non_null(strstr(strbuf_str(&sb),
+			       "\"function\": \"evil\\u001b[2J\\\"\\n\xef\xbf\xbd;,\\u0001\\u0002\""));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"\"\r\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,"
+						"\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"\"\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "main;appeared 0 64\nmain;evil\\x1b[2J\"\\x0a\\xff:,\\x01\\x02 0 32\nmain;grew 2000 20000\n"
-					     "main;same 100 100\nmain;shrank 500 400\nmain;went 30000 0\n");
+	assert_string_equal(
+		strbuf_str(&sb),
+		"main;appeared 0 64\nmain;evil\\x1b[2J\"\\x0a\\xff:,\\x01\\x02 0 32\nmain;grew 2000 20000\n"
+		"main;same 100 100\nmain;shrank 500 400\nmain;went 30000 0\n");
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
 }
@@ -410,22 +429,26 @@ static void objects_in_words(void **state)
 	start_refs(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_text(&d, 1, &sb), 0);
-	assert_string_equal(strbuf_str(&sb), "svc: 536 dict objects, 27 more than before (509)\n"
-					     "\n"
-					     "objects with references\n"
-					     "            change     before        now\n"
-					     "  [1]          +20        509        529  grew     dict: birth svc+0x1\n"
-					     "  and 2 more (--top 0 shows all)\n"
-					     "\n"
-					     "[1] +20: 529 dict objects, before 509; the most suspect place that acquired references:\n"
-					     "    #0 birth (svc+0x1)\n");
+	assert_string_equal(
+		strbuf_str(&sb),
+		"svc: 536 dict objects, 27 more than before (509)\n"
+		"\n"
+		"objects with references\n"
+		"            change     before        now\n"
+		"  [1]          +20        509        529  grew     dict: birth svc+0x1\n"
+		"  and 2 more (--top 0 shows all)\n"
+		"\n"
+		"[1] +20: 529 dict objects, before 509; the most suspect place that acquired references:\n"
+		"    #0 birth (svc+0x1)\n");
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\"ref_changes\": [\n  {\"change\": \"grew\", \"family\": \"dict\", "
-						"\"old_objects\": 509, \"new_objects\": 529, \"wrappers\": 0, "));
+	assert_non_null(strstr(strbuf_str(&sb),
+			       "\"ref_changes\": [\n  {\"change\": \"grew\", \"family\": \"dict\", "
+			       "\"old_objects\": 509, \"new_objects\": 529, \"wrappers\": 0, "));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/svc\",\"0x1\",\"birth\",\"\"\r\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/"
+						"svc\",\"0x1\",\"birth\",\"\"\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "birth 509 529\nleak 0 14\n");

@@ -35,7 +35,8 @@ static void mtrace_into(struct ledger *l, const char *text)
 	assert_int_equal(import_mtrace_text(text, strlen(text), l), 0);
 }
 
-static void check_totals(const struct ledger *l, uint64_t allocs, uint64_t frees, uint64_t blocks, uint64_t bytes)
+static void check_totals(const struct ledger *l, uint64_t allocs, uint64_t frees, uint64_t blocks,
+			 uint64_t bytes)
 {
 	assert_int_equal(l->allocs, allocs);
 	assert_int_equal(l->frees, frees);
@@ -144,9 +145,12 @@ static void mmleak_oddities(void **state)
 	assert_non_null(huge);
 	memset(huge, '7', 3 * TEXTLINES_MAX);
 	huge[3 * TEXTLINES_MAX] = '\0';
-	assert_true(asprintf(&text, "0x10 0x401100 5\n\n  \nrubbish\n0x10\n0x10 0x20 0x30\n0x1 0x2 3 4\n0x1 0x2 -3\n"
-			     "0x11111111111111111 0x2 1\n0x1 0x2 18446744073709551616\n(nil) 0x401100 7\n0x10 0x401100 6\n%s\n"
-			     "0x20 0x401100 7\n0x30 0x401100 70", huge) > 0);
+	assert_true(asprintf(&text,
+			     "0x10 0x401100 5\n\n  \nrubbish\n0x10\n0x10 0x20 0x30\n0x1 0x2 3 4\n0x1 0x2 -3\n"
+			     "0x11111111111111111 0x2 1\n0x1 0x2 18446744073709551616\n(nil) 0x401100 "
+			     "7\n0x10 0x401100 6\n%s\n"
+			     "0x20 0x401100 7\n0x30 0x401100 70",
+			     huge) > 0);
 	mmleak_into(&l, text);
 	check_totals(&l, 3, 0, 2, 13);
 	assert_true(is_noted(&l, "text:4: not a line that mmleak writes"));
@@ -169,7 +173,8 @@ static void mmleak_modules(void **state)
 	struct ledger l;
 
 	(void)state;
-	mmleak_into(&l, "0x10 0x401100 1\n0x20 0x7f0000001234 1\n0x30 0x7f0000003999 1\n0x40 0x7f0000002999 1\n0x50 0x402000 1\n");
+	mmleak_into(&l, "0x10 0x401100 1\n0x20 0x7f0000001234 1\n0x30 0x7f0000003999 1\n0x40 0x7f0000002999 "
+			"1\n0x50 0x402000 1\n");
 	assert_int_equal(l.defs.nmodules, 2);
 	assert_string_equal(module_of(&l, 0x401100)->path, "/bin/fixed");
 	assert_int_equal(module_of(&l, 0x401100)->bias, 0);
@@ -258,9 +263,13 @@ static void mtrace_oddities(void **state)
 	struct ledger l;
 
 	(void)state;
-	mtrace_into(&l, "= Start\n@ a:[0x1]\n@ a:[0x1] \n@ a:[0x1] * 0x1\n@ a:[0x1] + 0x1\n@ a:[0x1] - 0x1 0x2\n@ a:[1] + 0x1 0x1\n"
-			"@ a:0x1] + 0x1 0x1\n@ a:)[0x1] + 0x1 0x1\n@ a:(b+1)x[0x1] + 0x1 0x1\n@ a(b+1)[0x1] + 0x1 0x1\n@\n= Begin\n"
-			"@ a:[0x1] + (nil) 0x5\n@ :[0x7] + 0x7 0x7\n@ a:()[0x8] + 0x8 0x8\n@ a:[(nil)] + 0x9 0x9\n");
+	mtrace_into(
+		&l,
+		"= Start\n@ a:[0x1]\n@ a:[0x1] \n@ a:[0x1] * 0x1\n@ a:[0x1] + 0x1\n@ a:[0x1] - 0x1 0x2\n@ "
+		"a:[1] + 0x1 0x1\n"
+		"@ a:0x1] + 0x1 0x1\n@ a:)[0x1] + 0x1 0x1\n@ a:(b+1)x[0x1] + 0x1 0x1\n@ a(b+1)[0x1] + 0x1 "
+		"0x1\n@\n= Begin\n"
+		"@ a:[0x1] + (nil) 0x5\n@ :[0x7] + 0x7 0x7\n@ a:()[0x8] + 0x8 0x8\n@ a:[(nil)] + 0x9 0x9\n");
 	check_totals(&l, 3, 0, 3, 7 + 8 + 9);
 	assert_true(is_noted(&l, "12 lines"));
 	assert_null(module_of(&l, 7));

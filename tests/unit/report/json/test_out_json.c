@@ -30,7 +30,9 @@ static void empty_lists(void **state)
 	assert_non_null(strstr(strbuf_str(&sb), "\"schema\": 1}"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"cmdline\": []"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"lost\": {}"));
-	assert_non_null(strstr(strbuf_str(&sb), "\"groups\": [],\n\"refs\": [],\n\"ref_totals\": [],\n\"double_frees\": [],\n"));
+	assert_non_null(
+		strstr(strbuf_str(&sb),
+		       "\"groups\": [],\n\"refs\": [],\n\"ref_totals\": [],\n\"double_frees\": [],\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"suppressions_used\": [],\n\"notes\": []}\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
@@ -46,10 +48,14 @@ static void no_infinity(void **state)
 	summary_init(&s);
 	s.run.seconds = (double)INFINITY;
 	s.run.stopped_seconds = (double)NAN;
-	summary_add_group(&s, &(struct summary_group){ .series = &point, .npoints = 1,
-						      .growth = { GROWTH_GROWS, (double)INFINITY, (double)NAN } });
+	summary_add_group(
+		&s, &(struct summary_group){ .series = &point,
+					     .npoints = 1,
+					     .growth = { GROWTH_GROWS, (double)INFINITY, (double)NAN } });
 	assert_int_equal(out_json(&s, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\"bytes_per_minute\": 0.000000, \"since_s\": 0.000000}, \"series\": [[0.000000, 1]]"));
+	assert_non_null(strstr(
+		strbuf_str(&sb),
+		"\"bytes_per_minute\": 0.000000, \"since_s\": 0.000000}, \"series\": [[0.000000, 1]]"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"seconds\": 0.000000"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"stopped_seconds\": 0.000000"));
 	strbuf_fini(&sb);
@@ -91,14 +97,22 @@ static void a_summary_with_holes_is_not_printed(void **state)
 /* Each object has its counts in the order of the places. */
 static void object_example(struct summary *s)
 {
-	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3), dropped = example_use(2, 2, 2, 0, 0, in_done, 1);
+	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3),
+			   dropped = example_use(2, 2, 2, 0, 0, in_done, 1);
 	uint64_t counts[][2] = { { 1, 0 }, { 3, 2 } };
 	struct summary_object all[] = { { 0x7f0a00001010, 1, counts[0] }, { 0x7f0a00001080, 2, counts[1] } };
 
 	families_example(s);
 	s->per_object = true;
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = 2, .net = 1, .taken = &taken, .ntaken = 1,
-						    .dropped = &dropped, .ndropped = 1, .all = all, .nall = 2 });
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
+						    .objects = 2,
+						    .net = 1,
+						    .taken = &taken,
+						    .ntaken = 1,
+						    .dropped = &dropped,
+						    .ndropped = 1,
+						    .all = all,
+						    .nall = 2 });
 	summary_sort(s);
 }
 

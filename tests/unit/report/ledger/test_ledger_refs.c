@@ -13,7 +13,8 @@
 static int setup_refs(void **state)
 {
 	const struct fact f = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", true, false },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+		.family_name = { REFS, "dict", "dictionary", true, false },
 	};
 
 	setup(state);
@@ -286,7 +287,8 @@ static void the_series_of_references(void **state)
 static void events_of_the_other_kind(void **state)
 {
 	const struct fact blocks = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { REFS, "dict", "dictionary", false, false },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+		.family_name = { REFS, "dict", "dictionary", false, false },
 	};
 
 	(void)state;
@@ -312,7 +314,8 @@ static void events_of_the_other_kind(void **state)
 static void define_first(const char *name, bool refs)
 {
 	const struct fact f = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = name, .refs = refs },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+		.family_name = { .number = 0, .name = name, .refs = refs },
 	};
 
 	take(&f);
@@ -525,7 +528,8 @@ static void agrees_with_a_model(void **state)
 
 	(void)state;
 	for (int step = 1; step <= 200000; step++) {
-		uint64_t k = rnd(ADDRESSES), by = rnd(10) ? 1 : rnd(4), count = rnd(3) ? UNKNOWN : rnd(4), what = rnd(40);
+		uint64_t k = rnd(ADDRESSES), by = rnd(10) ? 1 : rnd(4), count = rnd(3) ? UNKNOWN : rnd(4),
+			 what = rnd(40);
 		uint32_t stack = (uint32_t)rnd(STACKS);
 
 		now += rnd(100);

@@ -12,8 +12,10 @@ static const char *const doubts[] = { "one thread ran", NULL };
 static void look(uint32_t number, bool taken, uint64_t judged)
 {
 	const struct fact_look its = {
-		.number = number, .taken = taken, .why_not = taken ? NULL : "too long", .allocator = "glibc", .judged = judged,
-		.expected_ns = 5, .had_ns = 7, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts, .ndoubts = 2,
+		.number = number, .taken = taken, .why_not = taken ? NULL : "too long", .allocator = "glibc",
+		.judged = judged,
+		.expected_ns = 5, .had_ns = 7, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts,
+		.ndoubts = 2,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = now, .look = &its };
 

@@ -158,7 +158,8 @@ static void assert_memory(size_t from, size_t to, double at_most)
 			assert_true(live_take(live, address(n - 1), NULL));
 		if (live_count(live) < 4000 || live_memory(live) <= at_most * live_count(live))
 			continue;
-		fail_msg("%zu blocks take %.1f bytes each", live_count(live), (double)live_memory(live) / live_count(live));
+		fail_msg("%zu blocks take %.1f bytes each", live_count(live),
+			 (double)live_memory(live) / live_count(live));
 	}
 }
 
@@ -249,7 +250,8 @@ static void agrees_with_a_model(void **state)
 		size_t k = rnd(20000);
 		taddr addr = k % 100 ? 16 * k : k << 50 | k;
 		bool grow = rnd(10) < (step / 150000 % 2 ? 3 : 7);
-		struct live_block b = { k % 101 ? rnd(1000) : rnd(UINT64_MAX), rnd(BIRTH_MAX), (uint32_t)rnd(UINT32_MAX), VERDICT_UNKNOWN };
+		struct live_block b = { k % 101 ? rnd(1000) : rnd(UINT64_MAX), rnd(BIRTH_MAX),
+					(uint32_t)rnd(UINT32_MAX), VERDICT_UNKNOWN };
 		struct live_block old;
 
 		if (grow) {
@@ -260,7 +262,8 @@ static void agrees_with_a_model(void **state)
 			count -= held[k];
 		}
 		if (held[k])
-			assert_memory_equal(&old, &model[k], offsetof(struct live_block, verdict) + sizeof(old.verdict));
+			assert_memory_equal(&old, &model[k],
+					    offsetof(struct live_block, verdict) + sizeof(old.verdict));
 		held[k] = grow;
 		model[k] = b;
 		if (rnd(3) == 0) {

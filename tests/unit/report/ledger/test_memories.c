@@ -37,7 +37,8 @@ static void many_points(void **state)
 	assert_int_equal(p->points[0].at_us, 10);
 	assert_int_equal(p->points[p->npoints - 1].at_us, 10 + 99999000000);
 	for (uint32_t i = 1; i < p->npoints; i++)
-		assert_true(p->points[i].at_us > p->points[i - 1].at_us && p->points[i].at_us - p->points[i - 1].at_us < 100000000000 / 20);
+		assert_true(p->points[i].at_us > p->points[i - 1].at_us &&
+			    p->points[i].at_us - p->points[i - 1].at_us < 100000000000 / 20);
 }
 
 /* Repeated facts, as at the head of a piece, change nothing; nor does the order of the processes. */
@@ -51,11 +52,13 @@ static void told_again(void **state)
 	for (size_t k = 0; k < 2; k++)
 		for (size_t i = 0; i < all.n; i++)
 			for (uint32_t n = 0; n < all.all[i].npoints; n++)
-				assert_int_equal(memories_add(&again, all.all[i].pid, "name", &all.all[i].points[n]), 0);
+				assert_int_equal(
+					memories_add(&again, all.all[i].pid, "name", &all.all[i].points[n]), 0);
 	assert_int_equal(again.n, all.n);
 	for (size_t i = 0; i < all.n; i++) {
 		assert_int_equal(again.all[i].npoints, all.all[i].npoints);
-		assert_memory_equal(again.all[i].points, all.all[i].points, all.all[i].npoints * sizeof(struct memory_point));
+		assert_memory_equal(again.all[i].points, all.all[i].points,
+				    all.all[i].npoints * sizeof(struct memory_point));
 	}
 	memories_fini(&again);
 }

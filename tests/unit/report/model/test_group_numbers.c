@@ -56,7 +56,8 @@ static void numbers_are_in_the_tables_order(void **state)
 
 		assert_int_equal(entries.of_refs[i], numbers[s.refs[i].signature]);
 	}
-	assert_non_null(strstr(strbuf_str(&sb), "    net counts: 19 with 1, 18 with 2, 17 with 3, 16 with 4\n"));
+	assert_non_null(
+		strstr(strbuf_str(&sb), "    net counts: 19 with 1, 18 with 2, 17 with 3, 16 with 4\n"));
 	group_numbers_fini(&entries);
 	strbuf_fini(&sb);
 	summary_fini(&s);

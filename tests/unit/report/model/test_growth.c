@@ -59,16 +59,19 @@ static struct growth play_blocks(course *f, double seconds, double blocks)
 }
 
 /* The answer must not depend on the length of the run: a span is a 17th to a 33rd of it. */
-static void assert_shape_of(const char *what, course *f, double blocks, enum growth_shape shape, double per_run, double tolerance)
+static void assert_shape_of(const char *what, course *f, double blocks, enum growth_shape shape,
+			    double per_run, double tolerance)
 {
 	for (double seconds = 4; seconds < 5000; seconds *= 1.13) {
 		struct growth g = play_blocks(f, seconds, blocks);
 		double wanted = per_run * blocks * BLOCK * 60 / seconds;
 
 		if (g.shape != shape)
-			fail_msg("%s in %.2f s: %s instead of %s", what, seconds, growth_name(g.shape), growth_name(shape));
+			fail_msg("%s in %.2f s: %s instead of %s", what, seconds, growth_name(g.shape),
+				 growth_name(shape));
 		if (fabs(g.bytes_per_minute - wanted) > fabs(wanted) * tolerance)
-			fail_msg("%s in %.2f s: %.1f bytes a minute instead of %.1f", what, seconds, g.bytes_per_minute, wanted);
+			fail_msg("%s in %.2f s: %.1f bytes a minute instead of %.1f", what, seconds,
+				 g.bytes_per_minute, wanted);
 	}
 }
 
@@ -96,7 +99,10 @@ static double many_steps(double t) { return floor(t * 20) / 20; }
 static double large_base(double t) { return 1 + 0.2 * t; }
 static double very_large_base(double t) { return 1 + 0.01 * t; }
 static double faster(double t) { return t * t; }
-static double startup_then_leak(double t) { return t < 0.1 ? t * 10 : t < 0.15 ? 0.01 : 0.01 + (t - 0.15) * 0.4; }
+static double startup_then_leak(double t)
+{
+	return t < 0.1 ? t * 10 : t < 0.15 ? 0.01 : 0.01 + (t - 0.15) * 0.4;
+}
 
 static void leaks_grow(void **state)
 {
@@ -249,7 +255,8 @@ static void a_staircase_grows(void **state)
 	(void)state;
 	for (size_t spike = 0; spike < 23; spike++) {
 		for (size_t i = 0; i < 24; i++)
-			p[i] = (struct growth_point){ 0.1 * (double)(i + 1), 100 * ((i + 1) / 2) + (i == spike ? 300 : 0) };
+			p[i] = (struct growth_point){ 0.1 * (double)(i + 1),
+						      100 * ((i + 1) / 2) + (i == spike ? 300 : 0) };
 		growth_judge(p, 24, 2.4, 156, 144, &g);
 		if (g.shape != GROWTH_GROWS && g.shape != GROWTH_SLOWS)
 			fail_msg("%s with others at %zu", growth_name(g.shape), spike);

@@ -85,8 +85,10 @@ static struct fact_sample by_chance(uint64_t hits, uint64_t seconds)
 	const uint64_t us = 1000000;
 
 	return (struct fact_sample){
-		.seen = hits, .late_seen = hits / 5, .chunk_bytes = 64 * hits, .site_seen = hits, .site_hits = hits, .rounds = seconds,
-		.exposed_us = seconds * us, .hits2 = hits + hits * hits / seconds, .hits_exposed = hits * us, .exposed2 = seconds * us * us,
+		.seen = hits, .late_seen = hits / 5, .chunk_bytes = 64 * hits, .site_seen = hits,
+		.site_hits = hits, .rounds = seconds,
+		.exposed_us = seconds * us, .hits2 = hits + hits * hits / seconds, .hits_exposed = hits * us,
+		.exposed2 = seconds * us * us,
 		.late_exposed_us = seconds * us / 5,
 	};
 }
@@ -291,7 +293,8 @@ static void what_is_not_known_is_not_kept(void **state)
 	s.steps[8] = (struct fact_step){ 100, 0, 80 };
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
-	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0 && out.kept_bytes.value == 0 && out.kept_bytes.low == 0);
+	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0 && out.kept_bytes.value == 0 &&
+		    out.kept_bytes.low == 0);
 	assert_near(out.may_keep_blocks.value, 60);
 	assert_near(out.may_keep_bytes.value, 3840);
 	assert_near(out.kept_bytes.high, out.may_keep_bytes.high);

@@ -19,22 +19,26 @@
 
 /* 48 to 66 bytes, freed at once; the next block at the address may be from the leak of 48 bytes. */
 static const struct survival_step short_lived[SURVIVAL_STEPS] = {
-	{ 12334, 6093, 9 }, { 6232, 1084, 219 }, { 4927, 2101, 670 }, { 2156, 881, 529 }, { 744, 117, 121 }, { 506, 0, 0 }, { 506, 0, 0 },
-	{ 506, 0, 0 }, { 505, 136, 137 }, { 221, 0, 0 }, { 217, 0, 0 }, { 210, 0, 0 }, { 174, 0, 0 },
+	{ 12334, 6093, 9 }, { 6232, 1084, 219 }, { 4927, 2101, 670 }, { 2156, 881, 529 }, { 744, 117, 121 },
+	{ 506, 0, 0 },	    { 506, 0, 0 },	 { 506, 0, 0 },	      { 505, 136, 137 },  { 221, 0, 0 },
+	{ 217, 0, 0 },	    { 210, 0, 0 },	 { 174, 0, 0 },
 };
 static const struct survival_step leak[SURVIVAL_STEPS] = {
-	{ 1098, 0, 0 }, { 1098, 0, 0 }, { 1096, 0, 0 }, { 1096, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1092, 0, 0 }, { 1086, 0, 0 },
-	{ 1032, 0, 0 }, { 910, 0, 0 }, { 655, 0, 0 }, { 435, 0, 0 }, { 201, 0, 0 },
+	{ 1098, 0, 0 }, { 1098, 0, 0 }, { 1096, 0, 0 }, { 1096, 0, 0 }, { 1092, 0, 0 },
+	{ 1092, 0, 0 }, { 1092, 0, 0 }, { 1086, 0, 0 }, { 1032, 0, 0 }, { 910, 0, 0 },
+	{ 655, 0, 0 },	{ 435, 0, 0 },	{ 201, 0, 0 },
 };
 /* 1 s, and hot enough to disturb all other sites */
 static const struct survival_step cache[SURVIVAL_STEPS] = {
-	{ 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 890, 0 }, { 10, 10, 0 },
+	{ 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 },   { 900, 0, 0 },
+	{ 900, 0, 0 }, { 900, 0, 0 }, { 900, 890, 0 }, { 10, 10, 0 },
 };
 
 /* three of ten are leaked, the others are freed at once */
 static const struct survival_step partial[SURVIVAL_STEPS] = {
-	{ 3000, 2100, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 },
-	{ 900, 0, 0 }, { 800, 0, 0 }, { 600, 0, 0 }, { 400, 0, 0 }, { 200, 0, 0 },
+	{ 3000, 2100, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 },
+	{ 900, 0, 0 },	   { 900, 0, 0 }, { 900, 0, 0 }, { 900, 0, 0 }, { 800, 0, 0 },
+	{ 600, 0, 0 },	   { 400, 0, 0 }, { 200, 0, 0 },
 };
 
 #define PLACES 101u
@@ -47,10 +51,12 @@ static size_t nplaces;
  * A site with these @steps, which allocates @rate blocks a minute of @bytes each; @sees is the share that is
  * seen.
  */
-static struct summary_sample *place_seen(const struct survival_step *steps, double rate, double bytes, double sees)
+static struct summary_sample *place_seen(const struct survival_step *steps, double rate, double bytes,
+					 double sees)
 {
 	struct sampled s = {
-		.seen = 15000, .late_seen = 3000, .chunk_bytes = 15000 * 64, .stacks = 1, .exposed_us = sees * SECONDS * 1e6,
+		.seen = 15000, .late_seen = 3000, .chunk_bytes = 15000 * 64, .stacks = 1,
+		.exposed_us = sees * SECONDS * 1e6,
 		.allocs = { rate, rate * 0.95, rate * 1.05, false }, .late_expected = 3000,
 	};
 	struct summary_sample *one = &its[nplaces];
@@ -103,7 +109,8 @@ static void blocks_of_a_leak(void **state)
 	assert_int_equal(unknown_reason(one), UNKNOWN_OTHERS);
 	assert_string_equal(unknown_name(UNKNOWN_OTHERS), "others");
 	assert_false(unknown_for_want(UNKNOWN_OTHERS));
-	assert_true(one->kept_bytes.value == 0 && one->kept_bytes.low == 0 && one->kept_bytes.high == may_keep.high);
+	assert_true(one->kept_bytes.value == 0 && one->kept_bytes.low == 0 &&
+		    one->kept_bytes.high == may_keep.high);
 	assert_true(one->may_keep_bytes.value == may_keep.value);
 	/* the verdict of the leak is unchanged */
 	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
@@ -123,7 +130,8 @@ static void blocks_of_one_that_leaks_some(void **state)
 /* One call in fifteen leaks its block, and the blocks of no other site can explain that. */
 static void its_own(void **state)
 {
-	struct survival_step few[SURVIVAL_STEPS] = { { 7, 0, 0 } }, young[SURVIVAL_STEPS] = { { 900, 0, 0 }, { 900, 0, 900 } };
+	struct survival_step few[SURVIVAL_STEPS] = { { 7, 0, 0 } },
+			     young[SURVIVAL_STEPS] = { { 900, 0, 0 }, { 900, 0, 900 } };
 
 	(void)state;
 	assert_int_equal(doubted(of_short_lived(29307)), SURVIVAL_STAYS);	/* there is no other site */

@@ -27,7 +27,8 @@ static void define_frames(void)
 	define_family(0, "libc");
 	for (uint32_t i = 0; i < STACKS; i++) {
 		const struct fact_name name = { .function = names[i] };
-		struct fact frame = info(MMT_FRAME), its = info(MMT_NAMES), node = info(MMT_NODE), stack = info(MMT_STACK);
+		struct fact frame = info(MMT_FRAME), its = info(MMT_NAMES), node = info(MMT_NODE),
+			    stack = info(MMT_STACK);
 
 		frame.frame.number = i;
 		frame.frame.pc = 0x1000 * (i + 1);
@@ -61,11 +62,15 @@ static int end(void **state)
 
 static void look(uint64_t judged)
 {
-	static const struct fact_sum sums[VERDICT_COUNT] = { { 0, 0 }, { 30, 3000 }, { 2, 200 }, { 0, 0 }, { 400, 40960 } };
+	static const struct fact_sum sums[VERDICT_COUNT] = {
+		{ 0, 0 }, { 30, 3000 }, { 2, 200 }, { 0, 0 }, { 400, 40960 }
+	};
 	static const char *const doubts[] = { "12 KiB were swapped out" };
 	const struct fact_look its = {
-		.number = 1, .taken = true, .census = true, .allocator = "glibc 2.41", .judged = judged, .expected_ns = 10000000,
-		.had_ns = 12000000, .bytes = 1 << 20, .threads = 3, .not_stopped = 1, .sums = sums, .nsums = VERDICT_COUNT,
+		.number = 1, .taken = true, .census = true, .allocator = "glibc 2.41", .judged = judged,
+		.expected_ns = 10000000,
+		.had_ns = 12000000, .bytes = 1 << 20, .threads = 3, .not_stopped = 1, .sums = sums,
+		.nsums = VERDICT_COUNT,
 		.doubts = doubts, .ndoubts = 1,
 	};
 	struct fact f = info(MMT_VERDICTS);
@@ -274,7 +279,8 @@ static void the_root_with_what_hangs_on_it_is_first(void **state)
 	assert_null(strstr(sb.s, "\n  [4]"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_json(&summary, 0, &sb), 0);
-	assert_non_null(strstr(sb.s, "\"indirect_groups\": [{\"group\": 3, \"blocks\": 100, \"bytes\": 5000}]"));
+	assert_non_null(
+		strstr(sb.s, "\"indirect_groups\": [{\"group\": 3, \"blocks\": 100, \"bytes\": 5000}]"));
 	strbuf_fini(&sb);
 }
 
@@ -301,7 +307,8 @@ static void nothing_of_a_part(void **state)
 	assert_false(summary.run.verdicts.taken);
 	assert_int_equal(summary.groups[1].kind.indirect_blocks, 0);
 	assert_int_equal(out_text(&summary, 0, &sb), 0);
-	assert_non_null(strstr(sb.s, "  verdicts  none: the trace has only 6 of 7 of them: it was cut, or damaged, or pieces are missing\n"));
+	assert_non_null(strstr(sb.s, "  verdicts  none: the trace has only 6 of 7 of them: it was cut, or "
+				     "damaged, or pieces are missing\n"));
 	assert_null(strstr(sb.s, "lost with"));
 	strbuf_fini(&sb);
 }
@@ -309,15 +316,19 @@ static void nothing_of_a_part(void **state)
 static void in_words(void **state)
 {
 	static const char *const lines[] = {
-		"definitely lost 150 B in 2 blocks, and 70 B in 2 blocks with them; possibly lost 1000 B in 1 block; "
+		"definitely lost 150 B in 2 blocks, and 70 B in 2 blocks with them; possibly lost 1000 B in "
+		"1 block; "
 		"still reachable 7 B in 1 block\n",
 		"            live  share   blocks  verdict   growth",
 		"  [1]       150 B    12%        2  definite  ",
-		"  verdicts  in a pause of 12ms (10ms expected), 3 threads, 1 of them not stopped, 1.0 MiB copied\n",
-		"  heap      glibc 2.41; of 432 blocks, watched or not: definitely lost 3000 B in 30 blocks, and 200 B in 2 blocks with them; "
+		"  verdicts  in a pause of 12ms (10ms expected), 3 threads, 1 of them not stopped, 1.0 MiB "
+		"copied\n",
+		"  heap      glibc 2.41; of 432 blocks, watched or not: definitely lost 3000 B in 30 blocks, "
+		"and 200 B in 2 blocks with them; "
 		"possibly lost none; still reachable 40.0 KiB in 400 blocks\n",
 		"  doubt     12 KiB were swapped out\n",
-		"[1] 150 B (12%) in 2 blocks of 3 allocated here, 20s to 20s old, definitely lost, and 70 B in 2 blocks with them\n",
+		"[1] 150 B (12%) in 2 blocks of 3 allocated here, 20s to 20s old, definitely lost, and 70 B "
+		"in 2 blocks with them\n",
 		"[4] 70 B (5.7%) in 2 blocks of 2 allocated here, 20s to 20s old, indirectly lost\n",
 	};
 	struct strbuf sb = STRBUF_INIT;
@@ -339,25 +350,31 @@ static void for_programs(void **state)
 	(void)state;
 	run(6);
 	assert_int_equal(out_json(&summary, 0, &sb), 0);
-	assert_non_null(strstr(sb.s, "\"verdicts\": {\"taken\": true, \"why_not\": null, \"pause_seconds\": 0.012000, \"expected_seconds\": 0.010000, "
-				     "\"threads\": 3, \"not_stopped\": 1, \"bytes_copied\": 1048576, \"census\": true, \"allocator\": \"glibc 2.41\", "
-				     "\"sums\": {\"unknown\": {\"blocks\": 0, \"bytes\": 0}, \"definite\": {\"blocks\": 30, \"bytes\": 3000}"));
+	assert_non_null(strstr(sb.s, "\"verdicts\": {\"taken\": true, \"why_not\": null, \"pause_seconds\": "
+				     "0.012000, \"expected_seconds\": 0.010000, "
+				     "\"threads\": 3, \"not_stopped\": 1, \"bytes_copied\": 1048576, "
+				     "\"census\": true, \"allocator\": \"glibc 2.41\", "
+				     "\"sums\": {\"unknown\": {\"blocks\": 0, \"bytes\": 0}, \"definite\": "
+				     "{\"blocks\": 30, \"bytes\": 3000}"));
 	assert_non_null(strstr(sb.s, "\"doubts\": [\"12 KiB were swapped out\"]}"));
-	assert_non_null(strstr(sb.s, "\"verdict\": \"definite\", \"split\": false, \"indirect_blocks\": 2, \"indirect_bytes\": 70"));
+	assert_non_null(strstr(sb.s, "\"verdict\": \"definite\", \"split\": false, \"indirect_blocks\": 2, "
+				     "\"indirect_bytes\": 70"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_csv(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "\"definite\""));
 	assert_non_null(strstr(sb.s, ",\"\",,2,70,,,,,,,,,,,,,,\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_folded(&summary, 0, &sb), 0);
-	assert_string_equal(sb.s, "definitely lost;f1 150\nindirectly lost;f2 70\npossibly lost;f3 1000\nstill reachable;f1 7\n");
+	assert_string_equal(sb.s, "definitely lost;f1 150\nindirectly lost;f2 70\npossibly lost;f3 "
+				  "1000\nstill reachable;f1 7\n");
 	strbuf_fini(&sb);
 }
 
 /* Valgrind's kinds of leaks match our verdicts. */
 static void suppressed_by_kind(void **state)
 {
-	static const char text[] = "{\nknown\nMemcheck:Leak\nmatch-leak-kinds: definite,indirect\nfun:f*\n}\n";
+	static const char text[] =
+		"{\nknown\nMemcheck:Leak\nmatch-leak-kinds: definite,indirect\nfun:f*\n}\n";
 	struct suppressions *s = NULL;
 	struct strbuf sb = STRBUF_INIT;
 	char why[100];

@@ -97,7 +97,8 @@ static void define(struct run *r, const struct fact *f)
 	assert_int_equal(defs_take(&r->defs, f), 0);
 }
 
-static void add_module(struct run *r, uint32_t number, uint32_t file, taddr bias, const char *path, const char *build_id)
+static void add_module(struct run *r, uint32_t number, uint32_t file, taddr bias, const char *path,
+		       const char *build_id)
 {
 	struct fact f = { .kind = MMT_INFO, .info = MMT_MODULE };
 
@@ -242,13 +243,17 @@ static void other_files(void **state)
 	assert_int_equal(run(&r, NULL, 0), 0);
 	assert_int_equal(r.names, 8);
 	assert_int_equal(r.closed, 1);
-	assert_int_equal(asprintf(&notes, "no names for %s: another build is installed here\n"
-				  "no names for /nowhere/lib.so, /nowhere/other.so: not on this machine\n"
-				  "no names for /dev/null: Invalid argument\n"
-				  "no names for ../relative.so: nothing tells where it is\n"
-				  "names for %s may be wrong: nothing tells whether what is installed here is what ran\n"
-				  "no names for /etc/passwd: what is there on this machine is not an ELF file\n", own_path, own_path),
-			 r.notes.len);
+	assert_int_equal(
+		asprintf(&notes,
+			 "no names for %s: another build is installed here\n"
+			 "no names for /nowhere/lib.so, /nowhere/other.so: not on this machine\n"
+			 "no names for /dev/null: Invalid argument\n"
+			 "no names for ../relative.so: nothing tells where it is\n"
+			 "names for %s may be wrong: nothing tells whether what is installed here is what "
+			 "ran\n"
+			 "no names for /etc/passwd: what is there on this machine is not an ELF file\n",
+			 own_path, own_path),
+		r.notes.len);
 	assert_string_equal(strbuf_str(&r.notes), notes);
 	for (size_t i = 0; i < 8; i++)
 		assert_true(i == 5 || !name_of(&r, i)->function);
@@ -271,7 +276,8 @@ static void many_missing(void **state)
 	}
 	assert_int_equal(run(&r, NULL, 0), 0);
 	assert_string_equal(strbuf_str(&r.notes),
-			    "no names for /nowhere/0.so, /nowhere/1.so, /nowhere/2.so, /nowhere/3.so, /nowhere/4.so, /nowhere/5.so, "
+			    "no names for /nowhere/0.so, /nowhere/1.so, /nowhere/2.so, /nowhere/3.so, "
+			    "/nowhere/4.so, /nowhere/5.so, "
 			    "/nowhere/6.so, /nowhere/7.so and 4 more: not on this machine\n");
 	end(&r);
 }
@@ -291,7 +297,8 @@ static void stopped(void **state)
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
 	assert_int_equal(write_full(fds[1], "x", 1), 0);
 	assert_int_equal(run(&r, NULL, fds[0]), 0);
-	assert_string_equal(strbuf_str(&r.notes), "a signal came while names were looked up: not all are there\n");
+	assert_string_equal(strbuf_str(&r.notes),
+			    "a signal came while names were looked up: not all are there\n");
 	assert_int_equal(r.names, 2);
 	assert_int_equal(r.opened, 1);
 	assert_int_equal(r.closed, 1);

@@ -31,19 +31,25 @@ static const struct {
 	{ "main", "main", "main", false },
 	{ "shop::Request::Request(int)", "shop::Request::Request", "Request", false },
 	{ "shop::Request::~Request()", "shop::Request::~Request", "~Request", false },
-	{ "shop::Request* shop::Pool<shop::Request>::other<shop::Request>(int)", "shop::Pool::other", "other", true },
+	{ "shop::Request* shop::Pool<shop::Request>::other<shop::Request>(int)", "shop::Pool::other", "other",
+	  true },
 	{ "char const* find<char const*>(char const*, int) const [clone .isra.0]", "find", "find", true },
-	{ "void std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_construct<char*>(char*, char*, "
-	  "std::forward_iterator_tag)", "std::__cxx11::basic_string::_M_construct", "_M_construct", true },
+	{ "void std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+	  ">::_M_construct<char*>(char*, char*, "
+	  "std::forward_iterator_tag)",
+	  "std::__cxx11::basic_string::_M_construct", "_M_construct", true },
 	{ "std::_Sp_counted_ptr_inplace<shop::Request, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>::"
 	  "_Sp_counted_ptr_inplace<int&>(std::allocator<void>, int&)",
 	  "std::_Sp_counted_ptr_inplace::_Sp_counted_ptr_inplace", "_Sp_counted_ptr_inplace", true },
-	{ "node::(anonymous namespace)::ProcessRunner::Run(unsigned int)", "node::ProcessRunner::Run", "Run", false },
+	{ "node::(anonymous namespace)::ProcessRunner::Run(unsigned int)", "node::ProcessRunner::Run", "Run",
+	  false },
 	{ "(anonymous namespace)::start(int)", "start", "start", false },
-	{ "serve(int)::{lambda(int, char const*)#2}::operator()(int, char const*) const", "serve::{lambda#2}::operator()", "operator()", false },
-	{ "serve(int)::'lambda'(int)::operator()(int) const", "serve::'lambda'::operator()", "operator()", false },
-	{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", "std::operator<<",
-	  "operator<<", true },
+	{ "serve(int)::{lambda(int, char const*)#2}::operator()(int, char const*) const",
+	  "serve::{lambda#2}::operator()", "operator()", false },
+	{ "serve(int)::'lambda'(int)::operator()(int) const", "serve::'lambda'::operator()", "operator()",
+	  false },
+	{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+	  "std::operator<<", "operator<<", true },
 	{ "bool operator< <int>(int, int)", "operator<", "operator<", true },
 	{ "Matrix::operator()(int, int)", "Matrix::operator()", "operator()", false },
 	{ "ptr<Req>::operator->() const", "ptr::operator->", "operator->", false },
@@ -101,7 +107,8 @@ static void outer_scopes_go_first(void **state)
 static void what_has_no_name_keeps_its_scope(void **state)
 {
 	(void)state;
-	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 60, "shop::serve::{lambda#2}::operator()");
+	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 60,
+	      "shop::serve::{lambda#2}::operator()");
 	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 30, "shop::serve::{lambda#2}");
 	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 17, "serve::{lambda#2}");
 	check("shop::serve(int)::{lambda(int)#2}::operator()(int) const", 5, "serve::{lambda#2}");
@@ -125,11 +132,14 @@ static void arguments_in_short(void **state)
 	(void)state;
 	check_arguments("void shop::Stack<shop::Big>::push(shop::Big)", 60, "shop::Stack<Big>::push");
 	check_arguments("void shop::Stack<shop::Big>::push(shop::Big)", 16, "Stack<Big>::push");
-	check_arguments("std::map<int, std::vector<shop::Big, std::allocator<shop::Big> > >::find<char const*>(int)", 60,
-			"std::map<int, vector>::find<char const*>");
-	check_arguments("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)", 60, "std::operator<<<char_traits>");
+	check_arguments(
+		"std::map<int, std::vector<shop::Big, std::allocator<shop::Big> > >::find<char const*>(int)",
+		60, "std::map<int, vector>::find<char const*>");
+	check_arguments("std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char const*)",
+			60, "std::operator<<<char_traits>");
 	check_arguments("svc::fill::<svc::io::Page, 4>", 60, "svc::fill<Page, 4>");
-	check_arguments("<svc::Cache<alloc::vec::Vec<u64>> as svc::Handler>::handle", 60, "svc::Cache<Vec>::handle");
+	check_arguments("<svc::Cache<alloc::vec::Vec<u64>> as svc::Handler>::handle", 60,
+			"svc::Cache<Vec>::handle");
 	check_arguments("main", 60, "main");
 	check_arguments("f<>()", 60, "f<>");
 }

@@ -29,11 +29,28 @@ static void assert_wrapper(const char *function, const char *linkage, bool want)
 static void functions_of_c(void **state)
 {
 	static const char *const yes[] = {
-		"malloc", "__libc_malloc", "__GI___libc_malloc", "strdup", "__strdup", "__GI___strdup", "strdup.part.0",
-		"strdup [clone .constprop.0]", "strdup@plt", "xmalloc", "xmalloc__", "g_malloc0", "__gf_malloc", "gsh_calloc__",
-		"rte_zmalloc_socket", "CRYPTO_zalloc", "_PyObject_Malloc", "__rust_alloc", "__vasprintf_internal",
+		"malloc",
+		"__libc_malloc",
+		"__GI___libc_malloc",
+		"strdup",
+		"__strdup",
+		"__GI___strdup",
+		"strdup.part.0",
+		"strdup [clone .constprop.0]",
+		"strdup@plt",
+		"xmalloc",
+		"xmalloc__",
+		"g_malloc0",
+		"__gf_malloc",
+		"gsh_calloc__",
+		"rte_zmalloc_socket",
+		"CRYPTO_zalloc",
+		"_PyObject_Malloc",
+		"__rust_alloc",
+		"__vasprintf_internal",
 	};
-	static const char *const no[] = { "", "_", "main", "my_malloc", "malloc_all", "xmallocs", "strdupe", "__", "core_alloc", "cache_insert" };
+	static const char *const no[] = { "",	      "_",	 "main", "my_malloc",  "malloc_all",
+					  "xmallocs", "strdupe", "__",	 "core_alloc", "cache_insert" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
@@ -93,7 +110,8 @@ static void functions_of_cxx(void **state)
 	assert_wrapper("__gnu_cxx::new_allocator<int>::allocate(unsigned long, void const*)", NULL, true);
 	/* std is only in the return type, the arguments, or a part of a name */
 	assert_wrapper("std::string shop::name<int>(int)", NULL, false);
-	assert_wrapper("std::vector<std::string, std::allocator<std::string> > split(std::string const&)", NULL, false);
+	assert_wrapper("std::vector<std::string, std::allocator<std::string> > split(std::string const&)",
+		       NULL, false);
 	assert_wrapper("shop::fill(std::vector<int>&)", NULL, false);
 	assert_wrapper("shop::operator new_thing(int)", NULL, false);
 	assert_wrapper("mystd::alloc()", NULL, false);
@@ -106,9 +124,13 @@ static void functions_of_cxx(void **state)
 static void what_calls_back(void **state)
 {
 	(void)state;
-	assert_wrapper("std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data const&)", NULL, false);
-	assert_wrapper("std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()", NULL, false);
-	assert_wrapper("void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", NULL, false);
+	assert_wrapper(
+		"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data const&)", NULL,
+		false);
+	assert_wrapper("std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)()> > >::_M_run()",
+		       NULL, false);
+	assert_wrapper("void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())", NULL,
+		       false);
 }
 
 static void functions_of_rust(void **state)
@@ -119,9 +141,12 @@ static void functions_of_rust(void **state)
 	};
 
 	(void)state;
-	assert_wrapper("alloc::raw_vec::finish_grow", "_ZN5alloc7raw_vec11finish_grow17h0123456789abcdefE", true);
-	assert_wrapper("<alloc::string::String as core::clone::Clone>::clone", "_RNvXs_NtC5alloc6stringNtB4_6StringNtNtC4core5clone5Clone5clone", true);
-	assert_wrapper("std::collections::HashMap<K,V>::insert", "_ZN3std11collections17h0123456789abcdefE", true);
+	assert_wrapper("alloc::raw_vec::finish_grow", "_ZN5alloc7raw_vec11finish_grow17h0123456789abcdefE",
+		       true);
+	assert_wrapper("<alloc::string::String as core::clone::Clone>::clone",
+		       "_RNvXs_NtC5alloc6stringNtB4_6StringNtNtC4core5clone5Clone5clone", true);
+	assert_wrapper("std::collections::HashMap<K,V>::insert", "_ZN3std11collections17h0123456789abcdefE",
+		       true);
 	assert_wrapper("<shop::Session as core::clone::Clone>::clone", "_ZN4shop17h0123456789abcdefE", false);
 	assert_wrapper("alloc::thing", NULL, false);
 	assert_int_equal(count(stack, 2), 1);

@@ -37,7 +37,8 @@ static struct wants make(const char *focus, const char *second_focus, const char
 	return w;
 }
 
-static void assert_wants(const char *focus, const char *second_focus, const char *ignore, bool want_session, bool want_cache)
+static void assert_wants(const char *focus, const char *second_focus, const char *ignore, bool want_session,
+			 bool want_cache)
 {
 	struct wants w = make(focus, second_focus, ignore);
 

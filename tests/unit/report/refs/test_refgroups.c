@@ -30,7 +30,8 @@
 /* Stacks of two frames each, named after the leaf. */
 enum { NEW, BOTH, LEAKY, DONE, CBK, WRAPPED, WRAPPED_TOO, SKIPPED, STACKS };
 
-static const char *const leaves[STACKS] = { "new", "both", "leaky", "done", "cbk", "strdup", "xmalloc", "my_wrapper" };
+static const char *const leaves[STACKS] = { "new", "both",   "leaky",	"done",
+					    "cbk", "strdup", "xmalloc", "my_wrapper" };
 
 static struct ledger ledger;
 static struct groups_options options;
@@ -277,7 +278,8 @@ static void of_equal_shares_that_which_follows_the_objects(void **state)
 		const struct summary_use *first = s.refs[i].taken;
 
 		assert_string_equal(leaf(first), "leaky");
-		assert_true(summary_use_follows(first) && !summary_use_follows(&first[1]) && !summary_use_follows(&first[2]));
+		assert_true(summary_use_follows(first) && !summary_use_follows(&first[1]) &&
+			    !summary_use_follows(&first[2]));
 		assert_int_equal(first->several, 10);
 		assert_int_equal(first->as_many, 10);
 		assert_int_equal(first[1].as_many, 0);
@@ -484,11 +486,13 @@ static void suppressed(void **state)
 	(void)state;
 	leak(false);
 	assert_int_equal(suppressions_new(&options.suppressions), 0);
-	assert_int_equal(suppressions_parse(options.suppressions, "a", other, sizeof(other) - 1, why, sizeof(why)), 0);
+	assert_int_equal(
+		suppressions_parse(options.suppressions, "a", other, sizeof(other) - 1, why, sizeof(why)), 0);
 	summarize(&s);
 	assert_int_equal(s.nrefs, 1);
 	summary_fini(&s);
-	assert_int_equal(suppressions_parse(options.suppressions, "b", text, sizeof(text) - 1, why, sizeof(why)), 0);
+	assert_int_equal(
+		suppressions_parse(options.suppressions, "b", text, sizeof(text) - 1, why, sizeof(why)), 0);
 	summarize(&s);
 	assert_int_equal(s.nrefs, 0);
 	assert_hidden(&s.suppressed, 1, 529);
@@ -572,8 +576,8 @@ static void many(void)
 	for (int i = 0; i < 5000; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		now += 1000;
-		event(random >> 40 & 1 ? MMT_REF : MMT_UNREF, 16 * (random >> 50 & 255), (uint32_t)(random >> 58) % STACKS, 1,
-		      FACT_NONE);
+		event(random >> 40 & 1 ? MMT_REF : MMT_UNREF, 16 * (random >> 50 & 255),
+		      (uint32_t)(random >> 58) % STACKS, 1, FACT_NONE);
 	}
 }
 

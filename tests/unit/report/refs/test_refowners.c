@@ -53,7 +53,8 @@ static const char *owner(const struct summary_frame *frames, size_t n, size_t wr
 
 static void the_library_takes_for_its_caller(void **state)
 {
-	const struct summary_frame frames[] = { frame(LIBRARY), frame(LIBRARY), frame("/x/leaky.so"), frame(LIBRARY), frame("/x/fuse.so") };
+	const struct summary_frame frames[] = { frame(LIBRARY), frame(LIBRARY), frame("/x/leaky.so"),
+						frame(LIBRARY), frame("/x/fuse.so") };
 
 	(void)state;
 	assert_string_equal(owner(frames, 5, 0), "/x/leaky.so");
@@ -90,7 +91,8 @@ static void code_of_no_file(void **state)
 static void the_same_number_for_the_same(void **state)
 {
 	char again[] = "/x/leaky.so";
-	const struct summary_frame frames[] = { frame("/x/leaky.so"), frame("/x/fuse.so"), frame(again), frame(NULL), frame(NULL) };
+	const struct summary_frame frames[] = { frame("/x/leaky.so"), frame("/x/fuse.so"), frame(again),
+						frame(NULL), frame(NULL) };
 	uint32_t numbers[5];
 
 	(void)state;

@@ -186,7 +186,8 @@ static void bunches_that_the_quota_cuts(void **state)
 static struct estimate_rounds by_chance(uint64_t rounds, uint64_t full, uint64_t hits, uint64_t exposed_us)
 {
 	return (struct estimate_rounds){
-		.rounds = rounds, .full = full, .hits = hits, .exposed_us = exposed_us, .hits2 = hits + hits * hits / rounds,
+		.rounds = rounds, .full = full, .hits = hits, .exposed_us = exposed_us,
+		.hits2 = hits + hits * hits / rounds,
 		.hits_exposed = hits * exposed_us / rounds, .exposed2 = exposed_us * exposed_us / rounds,
 	};
 }
@@ -211,7 +212,8 @@ static void threads_in_lockstep(void **state)
 {
 	/* the rounds do not show bunches: one hit in each */
 	const struct estimate_rounds hot = by_chance(20, 20, 20, 20000), once = by_chance(1, 0, 1, 1000000);
-	const struct estimate_rounds wakes = by_chance(30, 30, 85, 139488), counted = by_chance(60, 0, 6000, 60000000);
+	const struct estimate_rounds wakes = by_chance(30, 30, 85, 139488),
+				     counted = by_chance(60, 0, 6000, 60000000);
 
 	(void)state;
 	assert_false(is_lower_bound(&hot, 0, 0)); /* one thread, or a trace without that number */
@@ -258,7 +260,8 @@ static void nothing_seen(void **state)
 static void one_stack_of_a_site(void **state)
 {
 	const struct estimate_rounds r = {
-		.rounds = 100, .hits = 1000, .exposed_us = 100000000, .hits2 = 11000, .hits_exposed = 1000000000, .exposed2 = 100000000000000,
+		.rounds = 100, .hits = 1000, .exposed_us = 100000000, .hits2 = 11000,
+		.hits_exposed = 1000000000, .exposed2 = 100000000000000,
 	};
 	struct estimate all, some;
 
@@ -340,7 +343,8 @@ static void any_numbers(void **state)
 	rng = 88172645463325252u;
 	(void)state;
 	for (int i = 0; i < 3000; i++) {
-		const struct estimate_rounds r = { any(), any(), any(), any(), any(), any(), any(), any(), any() };
+		const struct estimate_rounds r = { any(), any(), any(), any(), any(),
+						   any(), any(), any(), any() };
 		struct estimate e, kept;
 
 		estimate_rate(&r, any(), &e);

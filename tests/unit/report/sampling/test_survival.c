@@ -88,7 +88,9 @@ static struct survival play(life *f, double rate, double run_s, double until_s, 
 		seen++;
 		late += born > run_s * 0.8;
 		for (; look < left && end == SURVIVAL_STILL; look *= 1.6)
-			end = look >= dies ? SURVIVAL_GONE : lost && rnd() < 1.0 / lost ? SURVIVAL_LOST : SURVIVAL_STILL;
+			end = look >= dies		   ? SURVIVAL_GONE
+			      : lost && rnd() < 1.0 / lost ? SURVIVAL_LOST
+							   : SURVIVAL_STILL;
 		if (end == SURVIVAL_STILL)
 			survival_count(steps, left, dies <= left ? SURVIVAL_GONE : SURVIVAL_STILL);
 		else
@@ -101,8 +103,9 @@ static struct survival play(life *f, double rate, double run_s, double until_s, 
 static void assert_kind(struct survival s, enum survival_kind kind)
 {
 	if (s.kind != kind)
-		fail_msg("%s instead of %s: %g (%g to %g) after %g s, of %llu; half by %g s", survival_name(s.kind), survival_name(kind), s.share, s.low,
-			 s.high, s.age_s, (unsigned long long)s.followed, s.half_s);
+		fail_msg("%s instead of %s: %g (%g to %g) after %g s, of %llu; half by %g s",
+			 survival_name(s.kind), survival_name(kind), s.share, s.low, s.high, s.age_s,
+			 (unsigned long long)s.followed, s.half_s);
 	assert_true(s.low <= s.share + 1e-9 && s.share <= s.high + 1e-9);
 	assert_true(s.low >= 0 && s.high <= 1);
 }
@@ -221,7 +224,8 @@ static void steps_of_age(void **state)
 	survival_count(steps, 0, SURVIVAL_GONE);
 	survival_count(steps, 0.01, SURVIVAL_LOST);
 	survival_count(steps, 1e9, SURVIVAL_STILL);
-	assert_true(steps[0].at_risk == 3 && steps[0].gone == 1 && steps[1].at_risk == 2 && steps[2].at_risk == 2 && steps[2].unknown == 1);
+	assert_true(steps[0].at_risk == 3 && steps[0].gone == 1 && steps[1].at_risk == 2 &&
+		    steps[2].at_risk == 2 && steps[2].unknown == 1);
 	assert_true(steps[3].at_risk == 1 && steps[15].at_risk == 1 && steps[15].gone == 0);
 }
 
@@ -235,12 +239,14 @@ static void any_numbers(void **state)
 		struct survival s;
 
 		for (unsigned j = 0; j < SURVIVAL_STEPS; j++)
-			steps[j] = (struct survival_step){ (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1 };
+			steps[j] = (struct survival_step){ (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1,
+							   (uint64_t)(1 / rnd()) - 1 };
 		if (i % 7 == 0)
 			steps[rng % SURVIVAL_STEPS] = (struct survival_step){ rng, UINT64_MAX, UINT64_MAX - 1 };
 		survival_judge(steps, rng % 3, (double)(rng % 30) / 5, &s);
 		assert_true(s.kind < SURVIVAL_KIND_COUNT);
-		assert_true(s.share >= 0 && s.share <= 1 && s.low >= 0 && s.low <= 1 && s.high >= 0 && s.high <= 1);
+		assert_true(s.share >= 0 && s.share <= 1 && s.low >= 0 && s.low <= 1 && s.high >= 0 &&
+			    s.high <= 1);
 		assert_true(s.half_s >= 0 && s.age_s >= 0);
 	}
 }

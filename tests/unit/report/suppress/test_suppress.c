@@ -115,22 +115,31 @@ static void the_allocators_own_frame(void **state)
 	assert_lines("fun:free\nfun:_Z12session_openi", false);
 	assert_true(suppresses("{\nn\nMemcheck:Free\nfun:free\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
 	assert_true(suppresses("{\nn\nMemcheck:Free\nfun:_ZdlPv\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
-	assert_false(suppresses("{\nn\nMemcheck:Free\nfun:malloc\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
+	assert_false(
+		suppresses("{\nn\nMemcheck:Free\nfun:malloc\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
 }
 
 static void tools_and_kinds(void **state)
 {
-	static const struct { const char *kind; bool leak, free; } all[] = {
-		{ "Memcheck:Leak", true, false }, { "mmattach:Leak", true, false }, { "Helgrind,Memcheck:Leak", true, false },
-		{ "Memcheck,mmattach:Leak", true, false }, { "Memcheck , mmattach:Free", false, true }, { "mmattach:Free", false, true },
-		{ "Memcheck:Cond", false, false }, { "Helgrind:Race", false, false }, { "Memcheck,mmattach:Param", false, false },
+	static const struct { const char *kind; bool leak, free;
+	} all[] = {
+		{ "Memcheck:Leak", true, false },
+		{ "mmattach:Leak", true, false },
+		{ "Helgrind,Memcheck:Leak", true, false },
+		{ "Memcheck,mmattach:Leak", true, false },
+		{ "Memcheck , mmattach:Free", false, true },
+		{ "mmattach:Free", false, true },
+		{ "Memcheck:Cond", false, false },
+		{ "Helgrind:Race", false, false },
+		{ "Memcheck,mmattach:Param", false, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(all); i++) {
 		char text[200];
 
-		snprintf(text, sizeof(text), "{\nname\n%s\n%sfun:*\n}", all[i].kind, strstr(all[i].kind, "Param") ? "write(buf)\n" : "");
+		snprintf(text, sizeof(text), "{\nname\n%s\n%sfun:*\n}", all[i].kind,
+			 strstr(all[i].kind, "Param") ? "write(buf)\n" : "");
 		assert_int_equal(suppresses(text, SUPPRESS_LEAK, VERDICT_UNKNOWN), all[i].leak);
 		assert_int_equal(suppresses(text, SUPPRESS_FREE, VERDICT_UNKNOWN), all[i].free);
 	}
@@ -146,17 +155,32 @@ static void kinds_of_leaks(void **state)
 	assert_true(suppresses(text, SUPPRESS_LEAK, VERDICT_UNKNOWN));
 	assert_false(suppresses(text, SUPPRESS_LEAK, VERDICT_INDIRECT));
 	assert_false(suppresses(text, SUPPRESS_LEAK, VERDICT_REACHABLE));
-	assert_true(suppresses("{\nn\nMemcheck:Leak\nmatch-leak-kinds:all\nfun:*\n}", SUPPRESS_LEAK, VERDICT_REACHABLE));
-	assert_false(suppresses("{\nn\nMemcheck:Leak\nmatch-leak-kinds: none\nfun:*\n}", SUPPRESS_LEAK, VERDICT_UNKNOWN));
+	assert_true(suppresses("{\nn\nMemcheck:Leak\nmatch-leak-kinds:all\nfun:*\n}", SUPPRESS_LEAK,
+			       VERDICT_REACHABLE));
+	assert_false(suppresses("{\nn\nMemcheck:Leak\nmatch-leak-kinds: none\nfun:*\n}", SUPPRESS_LEAK,
+				VERDICT_UNKNOWN));
 }
 
 static void patterns_of_leaksanitizer(void **state)
 {
-	static const struct { const char *pattern; bool want; } all[] = {
-		{ "leak:session_open", true }, { "leak:libserve", true }, { "leak:/src/session.cc", true }, { "  leak:\tserve \r", true },
-		{ "leak:^serve$", true }, { "leak:^erve", false }, { "leak:serv$", false }, { "leak:^/usr/*/libserve*1$", true },
-		{ "leak:s*n(", true }, { "leak:open*session", false }, { "leak:main.cc", true }, { "leak:_Z12", false },
-		{ "leak:^main$", true }, { "leak:sessio?", false }, { "leak:e$", true }, { "leak:^s*e$", true },
+	static const struct { const char *pattern; bool want;
+	} all[] = {
+		{ "leak:session_open", true },
+		{ "leak:libserve", true },
+		{ "leak:/src/session.cc", true },
+		{ "  leak:\tserve \r", true },
+		{ "leak:^serve$", true },
+		{ "leak:^erve", false },
+		{ "leak:serv$", false },
+		{ "leak:^/usr/*/libserve*1$", true },
+		{ "leak:s*n(", true },
+		{ "leak:open*session", false },
+		{ "leak:main.cc", true },
+		{ "leak:_Z12", false },
+		{ "leak:^main$", true },
+		{ "leak:sessio?", false },
+		{ "leak:e$", true },
+		{ "leak:^s*e$", true },
 	};
 
 	(void)state;
@@ -168,8 +192,9 @@ static void patterns_of_leaksanitizer(void **state)
 
 static void both_forms_in_one_file_and_their_use(void **state)
 {
-	struct suppressions *s = parse("# known\n\n{\n   cache\n   # why\n   Memcheck:Leak\n   fun:cache_put\n}\r\n"
-				       "leak:nobody\n\tleak:serve\n{\n other\n Helgrind:Race\n fun:x\n}\nleak:main");
+	struct suppressions *s =
+		parse("# known\n\n{\n   cache\n   # why\n   Memcheck:Leak\n   fun:cache_put\n}\r\n"
+		      "leak:nobody\n\tleak:serve\n{\n other\n Helgrind:Race\n fun:x\n}\nleak:main");
 	static const struct summary_frame cache[] = { { .function = "cache_put" } };
 	struct summary to;
 
@@ -208,7 +233,8 @@ static void refused(const char *text, size_t n, const char *want)
 
 static void what_is_wrong_is_said(void **state)
 {
-	static const struct { const char *text, *want; } all[] = {
+	static const struct { const char *text, *want;
+	} all[] = {
 		{ "race:foo", "f.supp:1: neither" },
 		{ "\n\nleak:\n", "f.supp:3: leak: without a pattern" },
 		{ "leak:^*$", "f.supp:1: leak: without a pattern" },
@@ -221,8 +247,10 @@ static void what_is_wrong_is_said(void **state)
 		{ "{\nname\nMemcheck:Leak\nfoo:x\n}", "f.supp:4: a frame begins with fun:" },
 		{ "{\nname\nMemcheck:Leak\n...\n}", "names no frame" },
 		{ "{\nname\nMemcheck:Leak\n}", "names no frame" },
-		{ "{\nname\nmmattach:Laek\nfun:x\n}", "f.supp:3: mmattach knows the kinds Leak and Free, not Laek" },
-		{ "{\nname\nMemcheck:Leak\nmatch-leak-kinds: definitely\nfun:x\n}", "f.supp:4: definitely is no kind" },
+		{ "{\nname\nmmattach:Laek\nfun:x\n}",
+		  "f.supp:3: mmattach knows the kinds Leak and Free, not Laek" },
+		{ "{\nname\nMemcheck:Leak\nmatch-leak-kinds: definitely\nfun:x\n}",
+		  "f.supp:4: definitely is no kind" },
 	};
 	char many[1000] = "{\nname\nMemcheck:Leak\n";
 
@@ -255,7 +283,8 @@ static void files_are_read(void **state)
 	suppressions_free(s);
 }
 
-static void assert_generated(const struct summary_frame *frames, size_t n, enum suppress_kind kind, const char *want)
+static void assert_generated(const struct summary_frame *frames, size_t n, enum suppress_kind kind,
+			     const char *want)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct suppressions *s;
@@ -279,9 +308,11 @@ static void what_is_generated_means_the_stack(void **state)
 
 	(void)state;
 	assert_generated(wrapped, COUNT(wrapped), SUPPRESS_LEAK,
-			 "{\n   leak 3\n   Memcheck,mmattach:Leak\n   match-leak-kinds: all\n   ...\n   fun:_Z12session_openi\n"
+			 "{\n   leak 3\n   Memcheck,mmattach:Leak\n   match-leak-kinds: all\n   ...\n   "
+			 "fun:_Z12session_openi\n"
 			 "   obj:*\n   fun:serve\n   fun:main\n}\n");
-	assert_generated(thread, COUNT(thread), SUPPRESS_FREE, "{\n   double free 3\n   Memcheck,mmattach:Free\n   ...\n   fun:work\n}\n");
+	assert_generated(thread, COUNT(thread), SUPPRESS_FREE,
+			 "{\n   double free 3\n   Memcheck,mmattach:Free\n   ...\n   fun:work\n}\n");
 }
 
 static void hostile_names_are_generated_too(void **state)
@@ -294,8 +325,9 @@ static void hostile_names_are_generated_too(void **state)
 	memset(longest, 'x', sizeof(longest) - 1);
 	for (size_t i = 4; i < COUNT(frames); i++)
 		frames[i].function = "deep";
-	assert_generated(frames, 1, SUPPRESS_LEAK, "{\n   leak 3\n   Memcheck,mmattach:Leak\n   match-leak-kinds: all\n   ...\n"
-						  "   fun:a?}?{???*? b\n}\n");
+	assert_generated(frames, 1, SUPPRESS_LEAK,
+			 "{\n   leak 3\n   Memcheck,mmattach:Leak\n   match-leak-kinds: all\n   ...\n"
+			 "   fun:a?}?{???*? b\n}\n");
 	assert_generated(frames, 4, SUPPRESS_LEAK, NULL);
 	assert_generated(frames, COUNT(frames), SUPPRESS_LEAK, NULL);
 }
@@ -307,8 +339,9 @@ static void nothing_is_generated_for_nothing(void **state)
 	(void)state;
 	suppressions_generate(session + 1, 1, SUPPRESS_LEAK, VERDICT_DEFINITE, 3, &sb);
 	suppressions_generate(NULL, 0, SUPPRESS_LEAK, VERDICT_UNKNOWN, 4, &sb);
-	assert_string_equal(strbuf_str(&sb), "# leak 3 cannot be suppressed: nothing is known of its stack\n"
-					     "# leak 4 cannot be suppressed: nothing is known of its stack\n");
+	assert_string_equal(strbuf_str(&sb),
+			    "# leak 3 cannot be suppressed: nothing is known of its stack\n"
+			    "# leak 4 cannot be suppressed: nothing is known of its stack\n");
 	strbuf_fini(&sb);
 }
 
@@ -350,7 +383,8 @@ static int matches(enum suppress_kind kind, const char *path, char **args)
 		if (suppressions_read(s, path, why, sizeof(why)))
 			fprintf(stderr, "%s\n", why);
 		else
-			r = !suppressions_match(s, kind, VERDICT_UNKNOWN, frames, read_frames(args, frames), 1, 1);
+			r = !suppressions_match(s, kind, VERDICT_UNKNOWN, frames, read_frames(args, frames),
+						1, 1);
 	}
 	suppressions_free(s);
 	return r;

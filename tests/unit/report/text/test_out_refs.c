@@ -17,7 +17,8 @@
 #include "tests/unit/refs_example.h"
 
 static const char dicts[] =
-	"glusterfsd (4711): 529 of 11113 references acquired in 10m were not released, on 529 dict objects, growing; 4 more are older than the watch\n"
+	"glusterfsd (4711): 529 of 11113 references acquired in 10m were not released, on 529 dict objects, "
+	"growing; 4 more are older than the watch\n"
 	"\n"
 	"          objects      net   live  growth                  acquired by\n"
 	"growing\n"
@@ -26,7 +27,8 @@ static const char dicts[] =
 	"live, but not growing\n"
 	"  [2]           4       -2         older than the watch    only released: free_state state.c:9\n"
 	"\n"
-	"[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1.1s to 9m58s old\n"
+	"[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1.1s to "
+	"9m58s old\n"
 	"    grows by 53/min                         |-+#@|\n"
 	"  MOST SUSPECT: acquired once each; all 529 acquired here are on objects that are still live\n"
 	"    (through data_ref_wrapper)\n"
@@ -42,7 +44,8 @@ static const char dicts[] =
 	"  released once each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
-	"[2] 4 dict objects older than the watch, with 2 references fewer than before, which is no leak (net -2): never acquired, released twice; 6m40s to 8m20s old\n"
+	"[2] 4 dict objects older than the watch, with 2 references fewer than before, which is no leak (net "
+	"-2): never acquired, released twice; 6m40s to 8m20s old\n"
 	"  released twice each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
@@ -58,12 +61,15 @@ static const char tables_of_families[] =
 	"glusterfsd (4711), still live after 10m:\n"
 	"  libc      70 blocks, 4087 B, of 700 allocations, not growing now\n"
 	"  fd        12 descriptors of 40, growing by 1.2/min\n"
-	"  dict      529 of 11113 references acquired were not released, on 529 dict objects, growing; 4 more are older than the watch\n"
-	"  inode     112 of 2900 references acquired were not released, on 42 inodes, not growing now; 1 more is older than the watch\n"
+	"  dict      529 of 11113 references acquired were not released, on 529 dict objects, growing; 4 "
+	"more are older than the watch\n"
+	"  inode     112 of 2900 references acquired were not released, on 42 inodes, not growing now; 1 "
+	"more is older than the watch\n"
 	"\n"
 	"                  live  share   blocks  growth                  allocated by\n"
 	"live, but not growing\n"
-	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 <gf_common_mt_strdup>\n"
+	"  [libc 1]      4087 B   100%       70  levelled off 5m ago     accept_client net.c:5 "
+	"<gf_common_mt_strdup>\n"
 	"\n"
 	"                live  share  growth                  allocated by\n"
 	"growing\n"
@@ -74,15 +80,18 @@ static const char tables_of_families[] =
 	"  [dict 1]         529        1   100%  +53/min                 leaky_lookup leaky.c:88\n"
 	"\n"
 	"live, but not growing\n"
-	"  [dict 2]           4       -2         older than the watch    only released: free_state state.c:9\n"
+	"  [dict 2]           4       -2         older than the watch    only released: free_state "
+	"state.c:9\n"
 	"\n"
 	"                objects      net   live  growth                  acquired by\n"
 	"live, but not growing\n"
-	"  [inode 1]          42     1..6   4.7%  levelled off 8m ago     dict_new libglusterfs....0.1+0x1000\n"
+	"  [inode 1]          42     1..6   4.7%  levelled off 8m ago     dict_new "
+	"libglusterfs....0.1+0x1000\n"
 	"  [inode 2]           1        3         older than the watch    (no stack)\n";
 
 static const char inodes[] =
-	"[inode 1] 42 inodes with 1 to 6 references too many (net 1 to 6): acquired 4.7 times, released twice; 1s to 9m50s old\n"
+	"[inode 1] 42 inodes with 1 to 6 references too many (net 1 to 6): acquired 4.7 times, released "
+	"twice; 1s to 9m50s old\n"
 	"    net counts: 12 with 1, 10 with 2, 8 with 3, 6 with 4, 4 with 5, 2 with others\n"
 	"    levelled off 8m ago\n"
 	"  acquired once each; 42 of 900 acquired here (4.7%) are on objects that are still live\n"
@@ -93,7 +102,8 @@ static const char inodes[] =
 	"  released twice each\n"
 	"    #0 free_state (libglusterfs.so.0.0.1+0x7000) state.c:9\n"
 	"\n"
-	"[inode 2] 1 inode older than the watch, with 3 references now (net 3): never acquired, never released; 9m40s old\n";
+	"[inode 2] 1 inode older than the watch, with 3 references now (net 3): never acquired, never "
+	"released; 9m40s old\n";
 
 static char *print(const struct summary *s, size_t top)
 {
@@ -142,8 +152,11 @@ static void several_families(void **state)
 	(void)state;
 	families_example(&s);
 	assert_says(&s, 20, tables_of_families);
-	assert_says(&s, 20, "\n[fd 1] 12 descriptors of 40 allocated here, 1s to 9s old\n    grows by 1.2/min\n");
-	assert_says(&s, 20, "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag gf_common_mt_strdup\n");
+	assert_says(&s, 20,
+		    "\n[fd 1] 12 descriptors of 40 allocated here, 1s to 9s old\n    grows by 1.2/min\n");
+	assert_says(
+		&s,
+		20, "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag gf_common_mt_strdup\n");
 	assert_says(&s, 20, inodes);
 	assert_says(&s, 20, "\n  calls     740 allocations, 660 frees, 3 of blocks older than the watch\n"
 			    "  calls     dict: 11113 references acquired, 10592 released\n");
@@ -200,10 +213,15 @@ static void the_largest_share_is_suspect(void **state)
 	(void)state;
 	one_group(&s, held, 4, GROWTH_GROWS);
 	/* the one with nearly all of many is as suspect as the one with all of few */
-	assert_says(&s, 0, "  SUSPECT: acquired once each; all 10 acquired here are on objects that are still live\n    #0 f2 (0x3)\n"
-			   "  SUSPECT: acquired once each; 1000 of 1100 acquired here (91%) are on objects that are still live\n    #0 f1 (0x2)\n"
-			   "  acquired once each; 400 of 1000 acquired here (40%) are on objects that are still live\n    #0 f3 (0x4)\n"
-			   "  acquired once each; 10 of 100 acquired here (10%) are on objects that are still live\n    #0 f0 (0x1)\n");
+	assert_says(&s, 0,
+		    "  SUSPECT: acquired once each; all 10 acquired here are on objects that are still "
+		    "live\n    #0 f2 (0x3)\n"
+		    "  SUSPECT: acquired once each; 1000 of 1100 acquired here (91%) are on objects that are "
+		    "still live\n    #0 f1 (0x2)\n"
+		    "  acquired once each; 400 of 1000 acquired here (40%) are on objects that are still "
+		    "live\n    #0 f3 (0x4)\n"
+		    "  acquired once each; 10 of 100 acquired here (10%) are on objects that are still "
+		    "live\n    #0 f0 (0x1)\n");
 	assert_says(&s, 0, "  100%  +7.0/min                f2 0x3\n");
 	assert_says_not(&s, 0, "stands out");
 	summary_fini(&s);
@@ -221,7 +239,8 @@ static void no_place_stands_out(void **state)
 	(void)state;
 	one_group(&s, held, 2, GROWTH_GROWS);
 	assert_says_not(&s, 0, "SUSPECT");
-	assert_says(&s, 0, "    #0 f1 (0x2)\n  no place stands out: what is acquired there is released as a rule.");
+	assert_says(&s, 0,
+		    "    #0 f1 (0x2)\n  no place stands out: what is acquired there is released as a rule.");
 	summary_fini(&s);
 	one_group(&s, held, 2, GROWTH_LEVEL);
 	assert_says_not(&s, 0, "stands out");
@@ -257,14 +276,21 @@ static void a_module_that_does_not_drop(void **state)
 	summary_sort_uses(taken, 3);
 	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 3 });
 	summary_sort(&s);
-	assert_says(&s, 0, "  MOST SUSPECT: acquired once each; all 30 acquired here are on objects that are still live\n"
-			   "    of 3 places with about that share this one's module releases least of what it acquires: leaky.so acquired 20 on these objects and released 10\n"
-			   "    #0 f2 (0x3)\n"
-			   "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 f0 (0x1)\n"
-			   "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 f1 (0x2)\n");
+	assert_says(&s, 0,
+		    "  MOST SUSPECT: acquired once each; all 30 acquired here are on objects that are still "
+		    "live\n"
+		    "    of 3 places with about that share this one's module releases least of what it "
+		    "acquires: leaky.so acquired 20 on these objects and released 10\n"
+		    "    #0 f2 (0x3)\n"
+		    "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 "
+		    "f0 (0x1)\n"
+		    "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 "
+		    "f1 (0x2)\n");
 	s.refs[0].taken[0].several = 5;
 	s.refs[0].taken[0].as_many = 3;
-	assert_says(&s, 0, "    of 3 places with about that share this one acquired just as many as are too many, on 3 of 5 objects with 2 or more\n");
+	assert_says(
+		&s,
+		0, "    of 3 places with about that share this one acquired just as many as are too many, on 3 of 5 objects with 2 or more\n");
 	summary_fini(&s);
 }
 
@@ -294,8 +320,13 @@ static void add_net(struct summary *s, int64_t net, uint64_t objects, uint32_t s
 {
 	struct summary_use taken = example_use(0, objects * (uint64_t)net, objects, 10, 10, frames, 1);
 
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .signature = signature,
-						    .growth = { GROWTH_GROWS, 10, 0 }, .taken = &taken, .ntaken = 1 });
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
+						    .objects = objects,
+						    .net = net,
+						    .signature = signature,
+						    .growth = { GROWTH_GROWS, 10, 0 },
+						    .taken = &taken,
+						    .ntaken = 1 });
 }
 
 static void a_few_stay_apart(void **state)
@@ -309,14 +340,19 @@ static void a_few_stay_apart(void **state)
 	add_net(&s, 2, 100, 1);
 	add_net(&s, 3, 50, 1);
 	summary_sort(&s);
-	assert_says(&s, 0, "[1] 529 dict objects with 1 reference too many (net 1): acquired once, never released");
-	assert_says(&s, 0, "[3] 50 dict objects with 3 references too many (net 3): acquired 3 times, never released");
+	assert_says(&s, 0,
+		    "[1] 529 dict objects with 1 reference too many (net 1): acquired once, never released");
+	assert_says(
+		&s, 0,
+		"[3] 50 dict objects with 3 references too many (net 3): acquired 3 times, never released");
 	add_net(&s, 4, 600, 1);
 	add_net(&s, 5, 300, 2);
 	add_net(&s, 6, 1000, 0);
 	add_net(&s, 7, 1000, 0);
 	summary_sort(&s);
-	assert_says(&s, 0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): acquired 2.6 times, never released");
+	assert_says(
+		&s,
+		0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): acquired 2.6 times, never released");
 	assert_says(&s, 0, "\n    grows by 40/min\n");
 	assert_says(&s, 0, "    net counts: 600 with 4, 529 with 1, 100 with 2, 50 with 3\n");
 	assert_says(&s, 0, "[4] 300 dict objects with 5 references too many (net 5)");
@@ -385,7 +421,8 @@ static void fewer_places_beside_a_suspect(void **state)
 /* If the object's own count is higher, or lower, than what was seen. */
 static void what_nobody_saw(void **state)
 {
-	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1), dropped = example_use(2, 20, 10, 0, 0, frames, 1);
+	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1),
+			   dropped = example_use(2, 20, 10, 0, 0, frames, 1);
 	struct summary_refs refs = { .family = "dict", .objects = 10, .net = 2, .counted = true, .taken = &taken, .ntaken = 1,
 				     .dropped = &dropped, .ndropped = 1 };
 	struct summary s;
@@ -395,9 +432,11 @@ static void what_nobody_saw(void **state)
 	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
 	summary_add_refs(&s, &refs);
 	summary_sort(&s);
-	assert_says(&s, 0, "(net 2): acquired 3 times, released twice, and by its count acquired once unseen; ");
+	assert_says(&s, 0,
+		    "(net 2): acquired 3 times, released twice, and by its count acquired once unseen; ");
 	s.refs[0].taken[0].per_object = 5;
-	assert_says(&s, 0, "(net 2): acquired 5 times, released twice, and by its count released once unseen; ");
+	assert_says(&s, 0,
+		    "(net 2): acquired 5 times, released twice, and by its count released once unseen; ");
 	s.refs[0].taken[0].per_object = 4;
 	assert_says_not(&s, 0, "unseen");
 	s.refs[0].taken[0].per_object = 5;
@@ -415,17 +454,23 @@ static void nothing_is_left(void **state)
 	(void)state;
 	refs_example_run(&s);
 	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true });
-	assert_says(&s, 20, "(4711): 0 references acquired in 10m\n\n"
-			    "None of the watched functions was called. Either the process did nothing, or it acquires references");
+	assert_says(&s, 20,
+		    "(4711): 0 references acquired in 10m\n\n"
+		    "None of the watched functions was called. Either the process did nothing, or it "
+		    "acquires references");
 	s.families[0].dropped = 3;
 	assert_says(&s, 20, "References were released, but none was acquired in the watch");
 	s.families[0].taken = 3;
 	assert_says(&s, 20, "All references that were acquired in the watch were released.\n");
 	summary_add_family(&s, &(struct summary_family){ .name = "libc" });
-	assert_says(&s, 20, "Everything that was allocated in the watch was freed, and all references were released.\n");
+	assert_says(
+		&s, 20,
+		"Everything that was allocated in the watch was freed, and all references were released.\n");
 	s.filtered.ref_groups = 1;
 	s.filtered.objects = 3;
-	assert_says(&s, 20, "All that is still live is hidden by suppressions or by options: see the end of this report.\n");
+	assert_says(
+		&s,
+		20, "All that is still live is hidden by suppressions or by options: see the end of this report.\n");
 	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --older-than");
 	summary_fini(&s);
 }
@@ -463,7 +508,8 @@ static const char each[] =
 static void each_object(void **state)
 {
 	struct summary_frame nameless = { .pc = 2, .module = "/x/y", .offset = 1 };
-	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3), dropped = example_use(2, 2, 2, 0, 0, &nameless, 1);
+	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3),
+			   dropped = example_use(2, 2, 2, 0, 0, &nameless, 1);
 	uint64_t counts[][2] = { { 1, 0 }, { 3, 2 } };
 	struct summary_object all[] = { { 0x7f0a00001010, 1, counts[0] }, { 0x7f0a00001080, 2, counts[1] } };
 	struct summary s;
@@ -475,9 +521,17 @@ static void each_object(void **state)
 	s.per_object = true;
 	s.round = 2;
 	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 2 });
-	assert_says(&s, 20, "\nROUND : 2\nNet ref counts for each ptr : \n0\nTherefore, No Leaks \n\n-----------\n");
-	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 2, .net = 1, .taken = &taken, .ntaken = 1,
-						     .dropped = &dropped, .ndropped = 1, .all = all, .nall = 2 });
+	assert_says(&s, 20,
+		    "\nROUND : 2\nNet ref counts for each ptr : \n0\nTherefore, No Leaks \n\n-----------\n");
+	summary_add_refs(&s, &(struct summary_refs){ .family = "dict",
+						     .objects = 2,
+						     .net = 1,
+						     .taken = &taken,
+						     .ntaken = 1,
+						     .dropped = &dropped,
+						     .ndropped = 1,
+						     .all = all,
+						     .nall = 2 });
 	counts[0][0] = 77;	/* it is copied */
 	summary_sort(&s);
 	assert_says(&s, 20, each);

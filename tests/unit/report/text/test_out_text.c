@@ -21,8 +21,10 @@
 #define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
 
 static const char whole[] =
-	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 KiB/min; 5 DOUBLE FREEs\n"
-	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch, 3 stacks end too early; see the end of this report\n"
+	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 "
+	"KiB/min; 5 DOUBLE FREEs\n"
+	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch, 3 stacks end too early; see the end of "
+	"this report\n"
 	"\n"
 	"             live  share   blocks  growth                  allocated by\n"
 	"lost\n"
@@ -75,7 +77,8 @@ static const char whole[] =
 	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
 	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
 	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
-	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or --ignore\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or "
+	"--ignore\n"
 	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
 	"  note      the keeper was killed by " EVIL "\n";
 
@@ -183,9 +186,12 @@ static void of_many_the_table_shows_ten(void **state)
 	add_groups(&s, GROWTH_GROWS, 20, 20);
 	summary_sort(&s);
 	text = print(&s, 12);
-	assert_non_null(strstr(text, "\ngrowing\n  [1]    61.0 KiB   1.9%        1  +38.1 KiB/min           grows_39 a.c:39\n"));
+	assert_non_null(strstr(
+		text,
+		"\ngrowing\n  [1]    61.0 KiB   1.9%        1  +38.1 KiB/min           grows_39 a.c:39\n"));
 	assert_non_null(strstr(text, "grows_33 a.c:33\n  and 13 more: 962 KiB in 13 blocks\n"));
-	assert_non_null(strstr(text, "\nlive, but not growing\n  [21]    100 KiB   3.1%        1  levelled off 57s ago    level_0 a.c\n"));
+	assert_non_null(strstr(text, "\nlive, but not growing\n  [21]    100 KiB   3.1%        1  levelled "
+				     "off 57s ago    level_0 a.c\n"));
 	assert_non_null(strstr(text, "level_2 a.c:2\n  and 17 more: 1.5 MiB in 17 blocks\n"));
 	assert_int_equal(count(text, "#0 grows_"), 9);
 	assert_int_equal(count(text, "#0 level_"), 3);
@@ -205,13 +211,17 @@ static void of_many_the_table_shows_ten(void **state)
 /* Each shape has its own words, so that a full cache is not mistaken for a leak. */
 static void shapes_read_differently(void **state)
 {
-	static const struct { enum growth_shape shape; const char *answer, *cell, *line; } wants[] = {
+	static const struct { enum growth_shape shape; const char *answer, *cell, *line;
+	} wants[] = {
 		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ", "\n    grows by 977 KiB/min\n" },
-		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ", "\n    grows more slowly, by 977 KiB/min now\n" },
-		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ", "\n    levelled off 57s ago\n" },
+		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ",
+		  "\n    grows more slowly, by 977 KiB/min now\n" },
+		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ",
+		  "\n    levelled off 57s ago\n" },
 		{ GROWTH_ONCE, "not growing now\n", "  at once, 57s ago  ", "\n    came at once, 57s ago\n" },
 		{ GROWTH_FALLS, "not growing now\n", "  falls  ", "\n    falls by 977 KiB/min\n" },
-		{ GROWTH_UNKNOWN, "; too short to say whether it grows\n", "  too short to say  ", "\n    too short to say whether it grows\n" },
+		{ GROWTH_UNKNOWN, "; too short to say whether it grows\n", "  too short to say  ",
+		  "\n    too short to say whether it grows\n" },
 	};
 
 	(void)state;
@@ -279,7 +289,9 @@ static void a_name_goes_before_an_offset(void **state)
 
 static void hostile_numbers(void **state)
 {
-	struct growth_point series[] = { { -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX } };
+	struct growth_point series[] = {
+		{ -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX }
+	};
 	struct summary s;
 
 	(void)state;
@@ -340,11 +352,15 @@ static void memory_beside(void **state)
 	s.totals.live_bytes = 1 << 20;
 	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
 		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
-	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; live blocks explain 9.1% of that: see memory at the end of this report\n");
-	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, swapped -1.0 MiB; live blocks: 1.0 MiB (9.1%)"
-			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not malloc's (mmattach --growth -p 7 shows whose)\n");
+	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; live blocks explain 9.1% of that: see "
+			"memory at the end of this report\n");
+	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, "
+			"swapped -1.0 MiB; live blocks: 1.0 MiB (9.1%)"
+			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not "
+			"malloc's (mmattach --growth -p 7 shows whose)\n");
 	s.memories[0].points[1].heap = 6 << 20;
-	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by memory that was freed since or lies between blocks (mmattach scan -p 7)\n");
+	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by memory that was freed since or lies "
+			"between blocks (mmattach scan -p 7)\n");
 	s.totals.live_bytes = 9 << 20;
 	assert_says_not(&s, "resident memory grew");
 	assert_says_not(&s, "the rest");
@@ -372,13 +388,15 @@ static void memory_beside(void **state)
 	assert_says(&s, "\nIt has 2 child processes, which were not watched (1 more ended meanwhile):\n");
 	assert_says(&s, "the one that grew most: mmattach -p 8 -d 20s\n");
 	s.run.events = 5;
-	assert_says(&s, "  children  2, not watched (1 more ended meanwhile); 8 grew most, by 2.0 MiB (mmattach -p 8)\n");
+	assert_says(&s, "  children  2, not watched (1 more ended meanwhile); 8 grew most, by 2.0 MiB "
+			"(mmattach -p 8)\n");
 	s.memories[3].points[1].at_us = 100;
 	for (pid_t pid = 11; pid < 8 + (pid_t)MEMORY_CHILDREN; pid++)
 		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 }, (struct memory_point){ .at_us = 100 });
 	assert_says(&s, "  children  at least 64, not watched; 10 grew most, by");
 	s.runtime = "JVM";
-	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
+	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code "
+			"mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
 	s.runtime = "something else";
 	assert_says_not(&s, "  runtime");
 	summary_fini(&s);
@@ -429,7 +447,8 @@ static void nothing_kept_and_why(void **state)
 	s.run.seconds = 600;
 	assert_says(&s, "was freed.\n\n  command");
 	summary_add_lost(&s, "ring full", 1);
-	assert_says(&s, "\nincomplete: 1 event was lost; see the end of this report\n\nEverything that was allocated");
+	assert_says(&s, "\nincomplete: 1 event was lost; see the end of this report\n\nEverything that was "
+			"allocated");
 	s.filtered.groups = 1;
 	assert_says(&s, "All that is still live is hidden");
 	summary_fini(&s);
@@ -456,7 +475,8 @@ static void how_sure_it_is(void **state)
 	summary_add_gap(&s, 1, 2, NULL);
 	summary_add_gap(&s, 5, 1.5, NULL);
 	s.run.stacks_cut = 1;
-	assert_says(&s, "\nincomplete: 2 gaps in the watch (3.5s in all), 1 stack ends too early; see the end of this report\n\n");
+	assert_says(&s, "\nincomplete: 2 gaps in the watch (3.5s in all), 1 stack ends too early; see the "
+			"end of this report\n\n");
 	summary_fini(&s);
 }
 

@@ -77,7 +77,8 @@ static void a_function_that_another_rule_has(void **state)
 	add("own", "alloc mmap", LIBC, 0, MMT_NOTE_OTHER_RULE ": alloc mmap size=arg2");
 	assert_text("                       3  alloc mmap  in libc.so.6\n"
 		    "                       0  free munmap  in libc.so.6  NOT WATCHED: bytes differ\n"
-		    "                       0  alloc mmap  in libc.so.6  NOT WATCHED: another rule has this function: alloc mmap size=arg2\n");
+		    "                       0  alloc mmap  in libc.so.6  NOT WATCHED: another rule has this "
+		    "function: alloc mmap size=arg2\n");
 }
 
 /*
@@ -169,7 +170,8 @@ static void too_many_to_compare(void **state)
 	for (int i = 0; i < 1001; i++)
 		add("fd", "alloc f size=arg1", LIBC, 0, NULL);
 	text_probes(&sb, &summary);
-	for (const char *p = strbuf_str(&sb); (p = strstr(p, "never called  alloc f size=arg1  in libc.so.6\n")); p++)
+	for (const char *p = strbuf_str(&sb);
+	     (p = strstr(p, "never called  alloc f size=arg1  in libc.so.6\n")); p++)
 		lines++;
 	assert_int_equal(lines, 1001);
 	free(strbuf_steal(&sb));

@@ -51,8 +51,10 @@ static void words_longer_than_a_line(void **state)
 {
 	(void)state;
 	assert_wrapped("  abc /a/path/that/is/long/as/it/is\n", "  abc /a/path/that/is/long/as/it/is\n");
-	assert_wrapped("  abc /a/path/that/is/long/as/it/is and more\n", "  abc /a/path/that/is/long/as/it/is\n      and more\n");
-	assert_wrapped("  abc see /a/path/that/is/long/as/it/is and\n", "  abc see\n      /a/path/that/is/long/as/it/is\n      and\n");
+	assert_wrapped("  abc /a/path/that/is/long/as/it/is and more\n",
+		       "  abc /a/path/that/is/long/as/it/is\n      and more\n");
+	assert_wrapped("  abc see /a/path/that/is/long/as/it/is and\n",
+		       "  abc see\n      /a/path/that/is/long/as/it/is\n      and\n");
 	assert_wrapped("averyveryverylonglabel text\n", "averyveryverylonglabel\n      text\n");
 }
 
@@ -69,8 +71,11 @@ static void no_line_ends_in_a_blank(void **state)
 static void characters_not_bytes(void **state)
 {
 	(void)state;
-	assert_wrapped("  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n", "  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n");
-	assert_wrapped("  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three x\n", "  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n      x\n");
+	assert_wrapped("  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n",
+		       "  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n");
+	assert_wrapped(
+		"  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three x\n",
+		"  \xc3\xa4\xc3\xb6\xc3\xbc \xe2\x82\xac\xe2\x82\xac\xe2\x82\xac two three\n      x\n");
 }
 
 static void an_error_is_handed_on(void **state)

@@ -131,7 +131,8 @@ static char said[4096];
 static int read_paths(const char *const *paths, size_t n)
 {
 	const struct replay_options opt = { 0 };
-	int stderr_copy = dup(2), file = open(path_of("stderr"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), r;
+	int stderr_copy = dup(2),
+	    file = open(path_of("stderr"), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), r;
 	ssize_t len;
 
 	assert_true(stderr_copy >= 0 && file >= 0);
@@ -145,8 +146,9 @@ static int read_paths(const char *const *paths, size_t n)
 	return r;
 }
 
-#define read_files(...)										\
-	read_paths((const char *const[]){ __VA_ARGS__ }, sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
+#define read_files(...)                                                                                      \
+	read_paths((const char *const[]){ __VA_ARGS__ },                                                     \
+		   sizeof((const char *const[]){ __VA_ARGS__ }) / sizeof(char *))
 
 static bool has_note(const char *part)
 {
@@ -201,7 +203,8 @@ static void pieces_in_any_order(void **state)
 static void a_file_may_hold_several(void **state)
 {
 	(void)state;
-	assert_int_equal(read_files(path_of("later.mmt"), path_of("third.mmt"), path_of("second.mmt"), path_of("first.mmt")),
+	assert_int_equal(read_files(path_of("later.mmt"), path_of("third.mmt"), path_of("second.mmt"),
+				    path_of("first.mmt")),
 			 0);
 	assert_int_equal(ledger.nnotes, 0);
 	assert_int_equal(ledger.run.last, 6);
@@ -259,7 +262,8 @@ static void other_runs_are_refused(void **state)
 static void the_same_piece_twice_is_refused(void **state)
 {
 	(void)state;
-	assert_int_equal(read_files(path_of("first.mmt"), path_of("second.mmt"), path_of("second.mmt")), -EINVAL);
+	assert_int_equal(read_files(path_of("first.mmt"), path_of("second.mmt"), path_of("second.mmt")),
+			 -EINVAL);
 	assert_non_null(strstr(said, "both have piece 2"));
 }
 

@@ -70,7 +70,8 @@ static void assert_same_text(const char *wanted, const char *text, const char *w
 			at = i + 1;
 		}
 	}
-	fail_msg("run %lu, %s: line %zu: wanted %.300s\ncame %.300s", (unsigned long)seed, what, line, wanted + at, text + at);
+	fail_msg("run %lu, %s: line %zu: wanted %.300s\ncame %.300s", (unsigned long)seed, what, line,
+		 wanted + at, text + at);
 }
 
 static void assert_same(const char *wanted, const char *const *paths, size_t n, const char *what, uint64_t seed)
@@ -256,7 +257,8 @@ static void whatever_was_taken(void **state)
 static void an_object_of_many_stacks(void **state)
 {
 	const struct fact family = {
-		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "dict", .refs = true },
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+		.family_name = { .number = 0, .name = "dict", .refs = true },
 	};
 	const struct fact end = { .kind = MMT_INFO, .info = MMT_END };
 	char path[60], *wanted;

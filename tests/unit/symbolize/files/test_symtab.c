@@ -47,8 +47,9 @@ static void check(const struct open_table *o, taddr addr, const char *name)
 static void only_inside(void **state)
 {
 	static const struct example_symbol symbols[] = {
-		FUNC("first", 0x1000, 0x10, GLOBAL), FUNC("second", 0x1020, 0x10, LOCAL), FUNC("", 0x1040, 0x10, GLOBAL),
-		{ "data", 0x1050, 0x10, STB_GLOBAL, STT_OBJECT }, FUNC("past", 0x1ff0, UINT64_MAX, GLOBAL),
+		FUNC("first", 0x1000, 0x10, GLOBAL),	  FUNC("second", 0x1020, 0x10, LOCAL),
+		FUNC("", 0x1040, 0x10, GLOBAL),		  { "data", 0x1050, 0x10, STB_GLOBAL, STT_OBJECT },
+		FUNC("past", 0x1ff0, UINT64_MAX, GLOBAL),
 	};
 	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
@@ -69,10 +70,11 @@ static void only_inside(void **state)
 static void of_several(void **state)
 {
 	static const struct example_symbol symbols[] = {
-		FUNC("weak", 0x1000, 0x10, WEAK), FUNC("local", 0x1000, 0x10, LOCAL), FUNC("global", 0x1000, 0x10, GLOBAL),
-		FUNC("again", 0x1000, 0x10, GLOBAL),
-		FUNC("outer", 0x1100, 0x100, GLOBAL), FUNC("inner", 0x1140, 0x10, GLOBAL), FUNC("hidden", 0x1160, 0x10, LOCAL),
-		FUNC("large", 0x1300, 0x20, GLOBAL), FUNC("small", 0x1300, 0x10, GLOBAL),
+		FUNC("weak", 0x1000, 0x10, WEAK),     FUNC("local", 0x1000, 0x10, LOCAL),
+		FUNC("global", 0x1000, 0x10, GLOBAL), FUNC("again", 0x1000, 0x10, GLOBAL),
+		FUNC("outer", 0x1100, 0x100, GLOBAL), FUNC("inner", 0x1140, 0x10, GLOBAL),
+		FUNC("hidden", 0x1160, 0x10, LOCAL),  FUNC("large", 0x1300, 0x20, GLOBAL),
+		FUNC("small", 0x1300, 0x10, GLOBAL),
 	};
 	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
@@ -92,8 +94,9 @@ static void without_size(void **state)
 {
 	static const struct example_symbol symbols[] = {
 		FUNC("assembly", 0x1000, 0, GLOBAL), { "label", 0x1008, 0, STB_LOCAL, STT_NOTYPE },
-		FUNC("next", 0x1010, 0x10, GLOBAL), FUNC("inside", 0x1018, 0, GLOBAL), FUNC("behind", 0x1020, 0, LOCAL),
-		{ "marker", 0x1040, 0, STB_GLOBAL, STT_NOTYPE }, FUNC("last", 0x1f00, 0, GLOBAL),
+		FUNC("next", 0x1010, 0x10, GLOBAL),  FUNC("inside", 0x1018, 0, GLOBAL),
+		FUNC("behind", 0x1020, 0, LOCAL),    { "marker", 0x1040, 0, STB_GLOBAL, STT_NOTYPE },
+		FUNC("last", 0x1f00, 0, GLOBAL),
 	};
 	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
@@ -125,10 +128,12 @@ static void without_size_not_for_others(void **state)
 		FUNC("before", 0x1000, 0, GLOBAL), FUNC("unwound", 0x1040, 0, GLOBAL),
 	};
 	const struct example_section sections[] = {
-		{ ".eh_frame_hdr", 0x3000, &frame_table, sizeof(frame_table) }, { ".eh_frame", 0x4000, frames, sizeof(frames) },
+		{ ".eh_frame_hdr", 0x3000, &frame_table, sizeof(frame_table) },
+		{ ".eh_frame", 0x4000, frames, sizeof(frames) },
 	};
 	struct open_table o = open_example(&(struct example){
-		.symbols = symbols, .nsymbols = COUNT(symbols), .sections = sections, .nsections = COUNT(sections),
+		.symbols = symbols, .nsymbols = COUNT(symbols), .sections = sections,
+		.nsections = COUNT(sections),
 	});
 
 	(void)state;

@@ -337,7 +337,8 @@ static void wakes(struct tracee *t, const struct procfs_slices *before, uint64_t
 
 	assert_true(procfs_slices(t->tid, t->tid, &now));
 	k->nqueue = 1;
-	k->now_ns = c->learned.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
+	k->now_ns =
+		c->learned.on_ns + now.ran_ns - before->ran_ns + now.waited_ns - before->waited_ns + still_ns;
 	cost_woken(k, t->tid, k->now_ns - 100 * MS);
 	t->seen_ns = k->now_ns;
 }
@@ -461,7 +462,8 @@ static void *look_on(void *arg)
 	while (!l->over) {
 		pid_t child = 0;
 
-		if (procfs_each_child(getpid(), l->tid, note_child, &child) < 0 || !child || sched_getaffinity(child, sizeof(childs), &childs) < 0 ||
+		if (procfs_each_child(getpid(), l->tid, note_child, &child) < 0 || !child ||
+		    sched_getaffinity(child, sizeof(childs), &childs) < 0 ||
 		    sched_getaffinity(l->tid, sizeof(ours), &ours) < 0)
 			continue;
 		CPU_AND(&both, &ours, &childs);

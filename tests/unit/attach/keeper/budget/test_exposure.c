@@ -26,7 +26,8 @@ static struct exposure half_a_processor(void)
 static struct exposure_span hot(void)
 {
 	return (struct exposure_span){
-		.wall_ns = 2 * MS, .quiet_ns = 1 * MS, .work_ns = 300 * US, .stops_cpu_ns = 40 * US, .hits = 4, .quiet_hits = 3, .full = true,
+		.wall_ns = 2 * MS, .quiet_ns = 1 * MS, .work_ns = 300 * US, .stops_cpu_ns = 40 * US,
+		.hits = 4, .quiet_hits = 3, .full = true,
 	};
 }
 

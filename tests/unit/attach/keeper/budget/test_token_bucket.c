@@ -67,7 +67,8 @@ static uint64_t sum_of_all(void)
 
 static uint64_t left(uint64_t now)
 {
-	int64_t tokens = token_bucket_level(&s, now), room = token_bucket_room(&s, now), least = tokens < room ? tokens : room;
+	int64_t tokens = token_bucket_level(&s, now), room = token_bucket_room(&s, now),
+		least = tokens < room ? tokens : room;
 
 	return least > 0 ? (uint64_t)least : 0;
 }

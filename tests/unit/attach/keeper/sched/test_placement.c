@@ -204,7 +204,8 @@ static void few_stops_decide_nothing(void **state)
 
 static void noise_changes_nothing(void **state)
 {
-	const struct placement_rate a = { 1000, 1000000 }, little_more = { 1100, 1000000 }, more = { 1200, 1000000 };
+	const struct placement_rate a = { 1000, 1000000 }, little_more = { 1100, 1000000 },
+				    more = { 1200, 1000000 };
 
 	(void)state;
 	assert_false(placement_prefers_near(&a, &little_more, false));

@@ -118,7 +118,8 @@ static void next_is(pid_t child, enum happening what, int sig)
 {
 	int status = next_status(child);
 
-	while (what != HAPPENED_KILLED && event_decode(status).what == HAPPENED_SIGNAL && WSTOPSIG(status) == SIGCHLD) {
+	while (what != HAPPENED_KILLED && event_decode(status).what == HAPPENED_SIGNAL &&
+	       WSTOPSIG(status) == SIGCHLD) {
 		let_run(child, 0);
 		status = next_status(child);
 	}
@@ -138,8 +139,8 @@ static void child_event(pid_t child, enum happening what)
 
 static void as_the_kernel_reports(void **state)
 {
-	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEVFORKDONE |
-			     PTRACE_O_TRACEEXEC;
+	const long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+			     PTRACE_O_TRACEVFORKDONE | PTRACE_O_TRACEEXEC;
 	int go[2];
 	pid_t child;
 
@@ -204,8 +205,11 @@ static void records_are_whole_words(void **state)
 static void flags_are_apart(void **state)
 {
 	(void)state;
-	assert_int_equal(__builtin_popcount(RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT | RECORD_OUTSIDE), 6);
-	assert_true((RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT | RECORD_OUTSIDE) <= UINT16_MAX);
+	assert_int_equal(__builtin_popcount(RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC |
+					    RECORD_CUT | RECORD_OUTSIDE),
+			 6);
+	assert_true((RECORD_HELD | RECORD_OPENS | RECORD_CLOSES | RECORD_STATIC | RECORD_CUT |
+		     RECORD_OUTSIDE) <= UINT16_MAX);
 }
 
 static void everything_has_a_name(void **state)

@@ -548,7 +548,8 @@ static bool logical(const struct emu *e)
 	return e->op == EMU_AND || e->op == EMU_OR || e->op == EMU_XOR || e->op == EMU_TEST;
 }
 
-static bool same_registers(const struct user_regs_struct *is, const struct user_regs_struct *want, const struct insn *in)
+static bool same_registers(const struct user_regs_struct *is, const struct user_regs_struct *want,
+			   const struct insn *in)
 {
 	uint64_t flags = FLAGS_TESTED & ~(logical(&in->emu) ? FLAG_AF : 0);
 	bool same = true;
@@ -569,7 +570,8 @@ static bool same_registers(const struct user_regs_struct *is, const struct user_
 }
 
 /* What decode() reports for planning must hold too: registers written, change of rsp, target. */
-static bool planning_holds(const struct insn *in, const struct user_regs_struct *start, const struct user_regs_struct *end)
+static bool planning_holds(const struct insn *in, const struct user_regs_struct *start,
+			   const struct user_regs_struct *end)
 {
 	bool holds = true;
 
@@ -883,8 +885,9 @@ static void test_fault(void **state)
 		const char *bytes;
 		unsigned n;
 	} faulting[] = {
-		{ "\xc3", 1 }, { "\xc9", 1 }, { "\x50", 1 }, { "\x58", 1 }, { "\x48\x01\x03", 3 },
-		{ "\x48\x8b\x03", 3 }, { "\x48\x89\x03", 3 }, { "\xff\x13", 2 }, { "\xe8\x00\x00\x00\x00", 5 },
+		{ "\xc3", 1 },	       { "\xc9", 1 },	      { "\x50", 1 },
+		{ "\x58", 1 },	       { "\x48\x01\x03", 3 }, { "\x48\x8b\x03", 3 },
+		{ "\x48\x89\x03", 3 }, { "\xff\x13", 2 },     { "\xe8\x00\x00\x00\x00", 5 },
 	};
 
 	(void)state;
@@ -892,7 +895,9 @@ static void test_fault(void **state)
 		struct user_regs_struct regs = { .rbx = 8, .rsp = 64, .rbp = 64, .rip = CODE_AT }, was = regs;
 		struct insn in;
 
-		assert_int_equal(decode(rig.decoder, (const uint8_t *)faulting[i].bytes, faulting[i].n, CODE_AT, &in), 0);
+		assert_int_equal(
+			decode(rig.decoder, (const uint8_t *)faulting[i].bytes, faulting[i].n, CODE_AT, &in),
+			0);
 		assert_int_equal(emulate(&in.emu, CODE_AT, &regs, &expected_memory), -EFAULT);
 		assert_memory_equal(&regs, &was, sizeof(regs));
 	}

@@ -18,7 +18,20 @@
 #define LOG_FROM 0x401020
 #define DEEP 64
 
-enum which { GF_ENTRY, GF_RET, LIBC_ENTRY, LIBC_RET, FREE, GF_FREE, SCOPE_ENTRY, SCOPE_RET, RETURN_A, RETURN_B, LINKER, FROM };
+enum which {
+	GF_ENTRY,
+	GF_RET,
+	LIBC_ENTRY,
+	LIBC_RET,
+	FREE,
+	GF_FREE,
+	SCOPE_ENTRY,
+	SCOPE_RET,
+	RETURN_A,
+	RETURN_B,
+	LINKER,
+	FROM
+};
 
 static const struct { uint16_t flags, family; } sites[] = {
 	[GF_ENTRY] = { SITE_ENTRY | SITE_RETURN, GF },

@@ -246,7 +246,8 @@ static void test_relocate_runs(void **state)
 	static const char load[] = "\x48\x8b\x05\x00\x00\x00\x00";		/* mov rax, [rip + 0] */
 	/* imul rax, [rip + 0], 3 */
 	static const char multiply[] = "\x48\x69\x05\x00\x00\x00\x00\x03\x00\x00\x00";
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint64_t value = 0x0123456789abcdefULL;
 	struct insn in;
 	int n;

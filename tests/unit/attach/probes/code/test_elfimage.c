@@ -177,7 +177,8 @@ static size_t build_id_in_memory(const uint8_t **id)
 			size_t name = (note->n_namesz + 3) & ~3UL;
 
 			*id = (const uint8_t *)at + sizeof(*note) + name;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(note + 1, "GNU", 4))
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    !memcmp(note + 1, "GNU", 4))
 				return note->n_descsz;
 			at += sizeof(*note) + name + ((note->n_descsz + ph->p_align - 1) & ~(ph->p_align - 1));
 		}
@@ -216,7 +217,8 @@ static size_t check_slots(const ElfW(Phdr) *ph)
 		if (holds == (uintptr_t)really)
 			continue;
 		/* not bound yet: it points back into our own PLT */
-		assert_in_range(holds - fix.exe.dlpi_addr, code_segment()->p_vaddr, code_segment()->p_vaddr + code_segment()->p_memsz);
+		assert_in_range(holds - fix.exe.dlpi_addr, code_segment()->p_vaddr,
+				code_segment()->p_vaddr + code_segment()->p_memsz);
 	}
 	return right;
 }
@@ -451,7 +453,8 @@ static void test_damaged(void **state)
 		for (int k = 0; k < 1 + i % 20; k++) {
 			uint64_t noise = draw(&seed) % 4 ? draw(&seed) : UINT64_MAX >> draw(&seed) % 64;
 
-			assert_true(pwrite(fd, &noise, 1 + draw(&seed) % 8, (off_t)draw_place(&seed, &eh, size)) > 0);
+			assert_true(pwrite(fd, &noise, 1 + draw(&seed) % 8,
+					   (off_t)draw_place(&seed, &eh, size)) > 0);
 		}
 		if (open_fd(fd, &img) == 0) {
 			opened++;

@@ -381,7 +381,8 @@ static void both_words_have_changed(void **state)
 	block(64)[1] = block(512)[1] = 4;
 	until(2 * S);
 	assert_int_equal(ntold, 0);
-	assert_true(get(0).doubtful && get(0).seen_ns < 1 * S && get(0).ended_ns > 1 * S && get(0).ended_ns <= 2 * S);
+	assert_true(get(0).doubtful && get(0).seen_ns < 1 * S && get(0).ended_ns > 1 * S &&
+		    get(0).ended_ns <= 2 * S);
 	/* one is seen to be freed: its earlier contents had gone with it */
 	block(64 + 48)[-1] &= ~1ull;
 	until(4 * S);
@@ -492,7 +493,8 @@ static void a_mapping_of_its_own(void **state)
 	assert_int_equal(munmap(memory + PAGE, 2 * PAGE), 0);
 	until(30 * S);
 	assert_fate(FATE_GONE, addr(PAGE + 16));
-	assert_true(mmap(memory + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+	assert_true(mmap(memory + PAGE, 2 * PAGE, PROT_READ | PROT_WRITE,
+			 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 }
 
 /* A page that is there but cannot be read shows nothing; the other pages are read all the same. */
@@ -590,7 +592,8 @@ static void as_a_plain_table(void **state)
 			model[i].there = true;
 			model[i].birth = now * MS;
 		} else {
-			const bool gone = any(2) ? block_poll_drop(f, addr(at), NULL) : block_poll_taken(f, addr(at), now * MS) && ++expected;
+			const bool gone = any(2) ? block_poll_drop(f, addr(at), NULL)
+						 : block_poll_taken(f, addr(at), now * MS) && ++expected;
 
 			assert_int_equal(gone, model[i].there);
 			there -= model[i].there;
@@ -629,11 +632,30 @@ static void no_more_than_so_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(stays), TEST(another_size), TEST(in_a_bin), TEST(neighbours_come_and_go), TEST(joined_with_both_neighbours), TEST(joined_for_a_moment),
-		TEST(in_a_tcache), TEST(what_only_looks_like_a_link), TEST(what_was_left_from_before), TEST(the_key_is_learned), TEST(a_mark_is_no_key),
-		TEST(given_out_again), TEST(one_word_is_enough), TEST(both_words_have_changed), TEST(doubtful_at_the_end), TEST(what_tells_blocks_apart),
-		TEST(no_page_is_made), TEST(a_page_between_head_and_words), TEST(a_mapping_of_its_own), TEST(a_page_that_may_not_be_read),
-		TEST(who_ends_has_not_given_back), TEST(what_is_no_chunk), TEST(as_a_plain_table), TEST(no_more_than_so_many),
+		TEST(stays),
+		TEST(another_size),
+		TEST(in_a_bin),
+		TEST(neighbours_come_and_go),
+		TEST(joined_with_both_neighbours),
+		TEST(joined_for_a_moment),
+		TEST(in_a_tcache),
+		TEST(what_only_looks_like_a_link),
+		TEST(what_was_left_from_before),
+		TEST(the_key_is_learned),
+		TEST(a_mark_is_no_key),
+		TEST(given_out_again),
+		TEST(one_word_is_enough),
+		TEST(both_words_have_changed),
+		TEST(doubtful_at_the_end),
+		TEST(what_tells_blocks_apart),
+		TEST(no_page_is_made),
+		TEST(a_page_between_head_and_words),
+		TEST(a_mapping_of_its_own),
+		TEST(a_page_that_may_not_be_read),
+		TEST(who_ends_has_not_given_back),
+		TEST(what_is_no_chunk),
+		TEST(as_a_plain_table),
+		TEST(no_more_than_so_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

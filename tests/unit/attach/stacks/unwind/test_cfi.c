@@ -66,8 +66,8 @@ static struct cfi_place place_of(const Dwarf_Op *ops, size_t n, const Dwarf_Op *
 static void same_place(const struct cfi_place *a, const struct cfi_place *b, taddr at, unsigned reg)
 {
 	if (a->how != b->how || a->offset != b->offset || a->reg != b->reg)
-		fail_msg("at 0x%lx register %u: %u %u %ld and not %u %u %ld", (unsigned long)at, reg, a->how, a->reg,
-			 (long)a->offset, b->how, b->reg, (long)b->offset);
+		fail_msg("at 0x%lx register %u: %u %u %ld and not %u %u %ld", (unsigned long)at, reg, a->how,
+			 a->reg, (long)a->offset, b->how, b->reg, (long)b->offset);
 }
 
 static void same_cfa(const struct cfi_place *cfa, Dwarf_Frame *frame, taddr at)
@@ -158,8 +158,8 @@ struct image {
 	struct cfi *c;
 };
 
-static Elf_Scn *write_section(Elf *elf, const char *strings, const char *name, uint64_t addr, const void *bytes,
-			      size_t n)
+static Elf_Scn *write_section(Elf *elf, const char *strings, const char *name, uint64_t addr,
+			      const void *bytes, size_t n)
 {
 	Elf_Scn *scn = elf_newscn(elf);
 	Elf_Data *data = elf_newdata(scn);
@@ -289,19 +289,83 @@ static void expect(const struct cfi_place *p, enum cfi_how how, unsigned reg, in
 static void test_instructions(void **state)
 {
 	static const uint8_t ops[] = {
-		DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | FRAME_RBP, 2,
-		DW_CFA_advance_loc1, 4, DW_CFA_def_cfa_register, FRAME_RBP,
+		DW_CFA_advance_loc | 4,
+		DW_CFA_def_cfa_offset,
+		16,
+		DW_CFA_offset | FRAME_RBP,
+		2,
+		DW_CFA_advance_loc1,
+		4,
+		DW_CFA_def_cfa_register,
+		FRAME_RBP,
 		DW_CFA_remember_state,
-		DW_CFA_advance_loc2, 4, 0, DW_CFA_def_cfa_sf, FRAME_R10, 0x7f, DW_CFA_register, FRAME_RBX, FRAME_R11,
-		DW_CFA_val_offset, FRAME_R12, 3, DW_CFA_undefined, FRAME_R13, DW_CFA_offset_extended, 120, 1,
-		DW_CFA_advance_loc4, 4, 0, 0, 0, DW_CFA_restore_state, DW_CFA_offset_extended_sf, FRAME_R14, 0x7e,
-		DW_CFA_val_offset_sf, FRAME_R15, 0x7f, DW_CFA_val_offset_sf, FRAME_R13, 0x7f,
-		DW_CFA_same_value, FRAME_R13, DW_CFA_undefined, FRAME_RAX,
-		DW_CFA_advance_loc | 4, DW_CFA_restore | FRAME_RBP, DW_CFA_restore_extended, FRAME_R14,
-		DW_CFA_GNU_args_size, 8, DW_CFA_expression, FRAME_RBX, 2, DW_OP_breg6, 8,
-		DW_CFA_GNU_negative_offset_extended, FRAME_RCX, 2,
-		DW_CFA_set_loc, 0x20, 0x40, 0, 0, 0, 0, 0, 0, DW_CFA_def_cfa_expression, 2, DW_OP_breg7, 0,
-		DW_CFA_val_expression, FRAME_RDX, 1, DW_OP_lit1,
+		DW_CFA_advance_loc2,
+		4,
+		0,
+		DW_CFA_def_cfa_sf,
+		FRAME_R10,
+		0x7f,
+		DW_CFA_register,
+		FRAME_RBX,
+		FRAME_R11,
+		DW_CFA_val_offset,
+		FRAME_R12,
+		3,
+		DW_CFA_undefined,
+		FRAME_R13,
+		DW_CFA_offset_extended,
+		120,
+		1,
+		DW_CFA_advance_loc4,
+		4,
+		0,
+		0,
+		0,
+		DW_CFA_restore_state,
+		DW_CFA_offset_extended_sf,
+		FRAME_R14,
+		0x7e,
+		DW_CFA_val_offset_sf,
+		FRAME_R15,
+		0x7f,
+		DW_CFA_val_offset_sf,
+		FRAME_R13,
+		0x7f,
+		DW_CFA_same_value,
+		FRAME_R13,
+		DW_CFA_undefined,
+		FRAME_RAX,
+		DW_CFA_advance_loc | 4,
+		DW_CFA_restore | FRAME_RBP,
+		DW_CFA_restore_extended,
+		FRAME_R14,
+		DW_CFA_GNU_args_size,
+		8,
+		DW_CFA_expression,
+		FRAME_RBX,
+		2,
+		DW_OP_breg6,
+		8,
+		DW_CFA_GNU_negative_offset_extended,
+		FRAME_RCX,
+		2,
+		DW_CFA_set_loc,
+		0x20,
+		0x40,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		DW_CFA_def_cfa_expression,
+		2,
+		DW_OP_breg7,
+		0,
+		DW_CFA_val_expression,
+		FRAME_RDX,
+		1,
+		DW_OP_lit1,
 	};
 	struct image img = make_function(ops, sizeof(ops), false);
 	struct cfi_rule r;
@@ -416,7 +480,8 @@ static void test_half_a_cfa(void **state)
 /* Registers that we do not unwind may be named, however large the number. */
 static void test_a_register_far_away(void **state)
 {
-	static const uint8_t ops[] = { DW_CFA_offset_extended, 0xff, 0xff, 0xff, 0xff, 0x07, 1, DW_CFA_undefined, 120 };
+	static const uint8_t ops[] = { DW_CFA_offset_extended, 0xff, 0xff, 0xff, 0xff, 0x07, 1,
+				       DW_CFA_undefined,       120 };
 	struct image img = make_function(ops, sizeof(ops), false);
 	struct cfi_rule r;
 

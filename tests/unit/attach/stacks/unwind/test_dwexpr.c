@@ -61,7 +61,8 @@ static const struct example examples[] = {
 	{ "const8s", OPS(DW_OP_const8s, 1, 2, 3, 4, 5, 6, 7, 0x88), 0x8807060504030201 },
 	{ "constu", OPS(DW_OP_constu, 0xe5, 0x8e, 0x26), 624485 },
 	{ "consts", OPS(DW_OP_consts, 0x80, 0x7f), (uint64_t)-128 },
-	{ "uleb of eleven bytes", OPS(DW_OP_constu, 0x85, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00), 5 },
+	{ "uleb of eleven bytes",
+	  OPS(DW_OP_constu, 0x85, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00), 5 },
 	{ "breg", OPS(DW_OP_breg6, 0x08), 0x1018 },
 	{ "breg, negative", OPS(DW_OP_breg7, 0x78), 0xff8 },
 	{ "bregx", OPS(DW_OP_bregx, 10, 0), 77 },
@@ -100,12 +101,16 @@ static const struct example examples[] = {
 	{ "bra taken", OPS(DW_OP_lit5, DW_OP_lit1, DW_OP_bra, 1, 0, DW_OP_lit2), 5 },
 	{ "bra not taken", OPS(DW_OP_lit5, DW_OP_lit0, DW_OP_bra, 1, 0, DW_OP_lit2), 2 },
 	/* 3 + 2 + 1, by a branch backwards */
-	{ "a loop", OPS(DW_OP_lit0, DW_OP_lit3, DW_OP_dup, DW_OP_rot, DW_OP_plus, DW_OP_swap, DW_OP_lit1, DW_OP_minus,
-			DW_OP_dup, DW_OP_bra, 0xf6, 0xff, DW_OP_drop), 6 },
+	{ "a loop",
+	  OPS(DW_OP_lit0, DW_OP_lit3, DW_OP_dup, DW_OP_rot, DW_OP_plus, DW_OP_swap, DW_OP_lit1, DW_OP_minus,
+	      DW_OP_dup, DW_OP_bra, 0xf6, 0xff, DW_OP_drop),
+	  6 },
 	{ "nop", OPS(DW_OP_lit1, DW_OP_nop), 1 },
 	/* The linker's expression for a PLT stub: rsp + 8, and 8 more behind the stub's push */
-	{ "plt", OPS(DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl,
-		     DW_OP_plus), 0x1010 },
+	{ "plt",
+	  OPS(DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3,
+	      DW_OP_shl, DW_OP_plus),
+	  0x1010 },
 };
 
 static void test_operations(void **state)
@@ -157,7 +162,8 @@ static const struct refusal refusals[] = {
 	{ "deref_size 9", OPS(DW_OP_breg7, 0, DW_OP_deref_size, 9), -EINVAL },
 	{ "division by 0", OPS(DW_OP_lit1, DW_OP_lit0, DW_OP_div), -EINVAL },
 	{ "mod by 0", OPS(DW_OP_lit1, DW_OP_lit0, DW_OP_mod), -EINVAL },
-	{ "the division that traps", OPS(DW_OP_lit1, DW_OP_const1u, 63, DW_OP_shl, DW_OP_const1s, 0xff, DW_OP_div), -EINVAL },
+	{ "the division that traps",
+	  OPS(DW_OP_lit1, DW_OP_const1u, 63, DW_OP_shl, DW_OP_const1s, 0xff, DW_OP_div), -EINVAL },
 	{ "one operand of two", OPS(DW_OP_lit1, DW_OP_plus), -EINVAL },
 	{ "no operand of one", OPS(DW_OP_neg), -EINVAL },
 	{ "swap of one", OPS(DW_OP_lit1, DW_OP_swap), -EINVAL },

@@ -72,7 +72,8 @@ static void registers(struct user_regs_struct *regs, const ucontext_t *context)
 static struct unwind_from from_here(const struct user_regs_struct *regs, uint32_t slice_len)
 {
 	return (struct unwind_from){
-		.regs = regs, .slice = (const uint8_t *)(uintptr_t)regs->rsp, .slice_len = slice_len, .slice_addr = regs->rsp,
+		.regs = regs, .slice = (const uint8_t *)(uintptr_t)regs->rsp, .slice_len = slice_len,
+		.slice_addr = regs->rsp,
 	};
 }
 
@@ -185,7 +186,8 @@ static struct thread *thread_at(struct thread *t, const void *pc)
 {
 	*t = (struct thread){ .regs = { .rip = (uintptr_t)pc, .rsp = STACK_AT } };
 	t->from = (struct unwind_from){
-		.regs = &t->regs, .slice = (const uint8_t *)t->stack, .slice_len = sizeof(t->stack), .slice_addr = STACK_AT,
+		.regs = &t->regs, .slice = (const uint8_t *)t->stack, .slice_len = sizeof(t->stack),
+		.slice_addr = STACK_AT,
 	};
 	return t;
 }

@@ -54,7 +54,8 @@ static KEPT void leaf(unsigned v)
 }
 
 /* More variables than there are free registers: all callee-saved ones are pushed. */
-static KEPT unsigned many_registers(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f, unsigned g)
+static KEPT unsigned many_registers(unsigned a, unsigned b, unsigned c, unsigned d, unsigned e, unsigned f,
+				    unsigned g)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		leaf(a + i);
@@ -408,11 +409,12 @@ static bool begins_with(const struct unwind_stack *whole, const struct unwind_st
 /* @rest is the stack @whole without its first frame. */
 static bool same_rest(const struct unwind_stack *whole, const struct unwind_stack *rest)
 {
-	return rest->n == whole->n - 1 && !memcmp(whole->frames + 1, rest->frames, rest->n * sizeof(rest->frames[0]));
+	return rest->n == whole->n - 1 &&
+	       !memcmp(whole->frames + 1, rest->frames, rest->n * sizeof(rest->frames[0]));
 }
 
-static void unwind_ours(struct rig *rig, const struct moment *m, uint32_t slice_len, bool may_read, bool returned,
-			struct unwind_stack *out)
+static void unwind_ours(struct rig *rig, const struct moment *m, uint32_t slice_len, bool may_read,
+			bool returned, struct unwind_stack *out)
 {
 	const struct unwind_from from = {
 		.regs = &m->regs, .returned = returned, .slice = m->slice, .slice_len = slice_len,
@@ -445,8 +447,8 @@ static void show(const struct rig *rig, const char *who, const struct unwind_sta
 		struct code_range range = { 0, 0 };
 		const char *name = m && m->img ? elfimage_symbol_over(m->img, pc - m->bias, &range) : NULL;
 
-		printf("    %s" PRItaddr " %s %s+0x%" PRIx64 "\n", st->frames[i] & UNWIND_EXACT ? "=" : " ", pc,
-		       m ? m->name : "?", name ? name : "", m ? pc - m->bias - range.lo : 0);
+		printf("    %s" PRItaddr " %s %s+0x%" PRIx64 "\n", st->frames[i] & UNWIND_EXACT ? "=" : " ",
+		       pc, m ? m->name : "?", name ? name : "", m ? pc - m->bias - range.lo : 0);
 	}
 }
 
@@ -488,7 +490,8 @@ static bool at_realigned_end(struct rig *rig, const struct moment *m)
 {
 	uint8_t code[5];
 
-	return !read_memory(rig, m->regs.rip, code, sizeof(code)) && !memcmp(code, "\x49\x8d\x62", 3) && code[4] == 0xc3;
+	return !read_memory(rig, m->regs.rip, code, sizeof(code)) && !memcmp(code, "\x49\x8d\x62", 3) &&
+	       code[4] == 0xc3;
 }
 
 static bool on_made_stack(const struct moment *m)
@@ -502,7 +505,8 @@ static bool stands_in(const struct rig *rig, const struct moment *m, const char 
 {
 	const struct module *mod = modules_find(rig->ms, m->regs.rip);
 	struct code_range range;
-	const char *name = mod && mod->img ? elfimage_symbol_over(mod->img, m->regs.rip - mod->bias, &range) : NULL;
+	const char *name =
+		mod && mod->img ? elfimage_symbol_over(mod->img, m->regs.rip - mod->bias, &range) : NULL;
 
 	return name && !strcmp(name, function);
 }
@@ -650,10 +654,10 @@ static void test_every_instruction(void **state)
 		look(&rig, &m);
 	}
 	unwinder_stats(rig.ours, &stats);
-	printf("%u steps, %u compared, %u of them returns, ours alone %u times\n", rig.steps, rig.compared, rig.returns,
-	       rig.alone);
-	printf("decoded %" PRIu64 ", slow %" PRIu64 ", walked in full %" PRIu64 ", guessed %" PRIu64 "\n", stats.cold,
-	       stats.slow, stats.full, stats.guessed);
+	printf("%u steps, %u compared, %u of them returns, ours alone %u times\n", rig.steps, rig.compared,
+	       rig.returns, rig.alone);
+	printf("decoded %" PRIu64 ", slow %" PRIu64 ", walked in full %" PRIu64 ", guessed %" PRIu64 "\n",
+	       stats.cold, stats.slow, stats.full, stats.guessed);
 	assert_int_equal(rig.wrong, 0);
 	assert_true(rig.alone < 20);
 	assert_true(rig.compared > 5000 && rig.returns > 100);

@@ -24,7 +24,9 @@ static void shown_or_not(void **state)
 		strbuf_puts(&sb, TEXT_RED "GAP" TEXT_PLAIN ", " TEXT_BOLD TEXT_PLAIN "x" TEXT_BOLD);
 		text_mark_show(&sb, from, color);
 		text_mark_show(&sb, 0, false);
-		assert_string_equal(strbuf_str(&sb), color ? "what was there\x1b[0;31mGAP\x1b[0m, \x1b[0;1m\x1b[0mx\x1b[0;1m" : "what was thereGAP, x");
+		assert_string_equal(strbuf_str(&sb),
+				    color ? "what was there\x1b[0;31mGAP\x1b[0m, \x1b[0;1m\x1b[0mx\x1b[0;1m"
+					  : "what was thereGAP, x");
 		strbuf_reset(&sb);
 	}
 	text_mark_show(&sb, 0, true);

@@ -18,7 +18,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void check_apart(const struct summary_frame *frames, size_t n, size_t wrappers, const struct apart *apart, size_t width, const char *want)
+static void check_apart(const struct summary_frame *frames, size_t n, size_t wrappers,
+			const struct apart *apart, size_t width, const char *want)
 {
 	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n, .wrappers = wrappers };
 	struct strbuf out = STRBUF_INIT;
@@ -37,11 +38,21 @@ static void check(const struct summary_frame *frames, size_t n, size_t caller, s
 
 static void names_are_shortened_before_they_are_cut(void **state)
 {
-	const struct summary_frame run[] = { { .function = "node::(anonymous namespace)::ProcessRunner::Run(v8::Local<v8::Value>, unsigned int)",
-					       .linkage = "_ZN4node", .file = "/src/node_task_runner.cc", .line = 42 } };
-	const struct summary_frame made[] = { { .function = "std::_Sp_counted_ptr_inplace<Connection, std::allocator<void>, "
-							    "(__gnu_cxx::_Lock_policy)2>::_Sp_counted_ptr_inplace<int&>(std::allocator<void>, int&)",
-						.linkage = "_ZNSt23", .module = "/usr/bin/svc", .offset = 0x1234 } };
+	const struct summary_frame run[] = {
+		{ .function = "node::(anonymous namespace)::ProcessRunner::Run(v8::Local<v8::Value>, "
+			      "unsigned int)",
+		  .linkage = "_ZN4node",
+		  .file = "/src/node_task_runner.cc",
+		  .line = 42 }
+	};
+	const struct summary_frame made[] = {
+		{ .function = "std::_Sp_counted_ptr_inplace<Connection, std::allocator<void>, "
+			      "(__gnu_cxx::_Lock_policy)2>::_Sp_counted_ptr_inplace<int&>(std::allocator<"
+			      "void>, int&)",
+		  .linkage = "_ZNSt23",
+		  .module = "/usr/bin/svc",
+		  .offset = 0x1234 }
+	};
 	const struct summary_frame script[] = { { .function = "JS:*work /srv/app.js:3:10", .module = "/usr/bin/node", .offset = 0x10 } };
 
 	(void)state;
@@ -128,9 +139,10 @@ static void equal_rows_are_told_apart(void **state)
 	struct summary_frame direct[] = { { .function = "make" }, { .function = "main" } };
 	struct summary_frame alone[] = { { .function = "open_log" }, { .function = "main" } };
 	struct summary_frame line[] = { { .function = "open_log", .line = 9 }, { .function = "begin" } };
-	const struct summary_group all[] = { group(users, 4, 0), group(pages, 4, 0), group(direct, 2, 0), group(alone, 2, 0), group(line, 2, 0),
-					     group(users, 4, 0) };
-	const struct summary_group *const rows[] = { &all[0], &all[1], &all[2], &all[3], &all[4] }, *const parts[] = { &all[0], &all[5] };
+	const struct summary_group all[] = { group(users, 4, 0), group(pages, 4, 0), group(direct, 2, 0),
+					     group(alone, 2, 0), group(line, 2, 0),  group(users, 4, 0) };
+	const struct summary_group *const rows[] = { &all[0], &all[1], &all[2], &all[3], &all[4] },
+					  *const parts[] = { &all[0], &all[5] };
 	struct apart found[COUNT(all)];
 
 	(void)state;
@@ -156,9 +168,11 @@ static void equal_rows_with_the_same_callers(void **state)
 					{ .function = "serve" } };
 	struct summary_frame text[] = { { .function = "operator new(unsigned long)" }, { .function = "std::string::assign(char const*)" },
 					{ .function = "serve" } };
-	const struct summary_group all[] = { group(ints, 2, 0), group(bigs, 2, 0), group(early, 2, 0), group(late, 2, 0), group(node, 3, 2),
-					     group(text, 3, 2), group(node + 2, 1, 0) };
-	const struct summary_group *const rows[] = { &all[0], &all[1], &all[2], &all[3], &all[4], &all[5] }, *const bare[] = { &all[4], &all[6] };
+	const struct summary_group all[] = { group(ints, 2, 0),	   group(bigs, 2, 0), group(early, 2, 0),
+					     group(late, 2, 0),	   group(node, 3, 2), group(text, 3, 2),
+					     group(node + 2, 1, 0) };
+	const struct summary_group *const rows[] = { &all[0], &all[1], &all[2], &all[3], &all[4], &all[5] },
+					  *const bare[] = { &all[4], &all[6] };
 	struct apart found[COUNT(all)];
 
 	(void)state;
@@ -176,7 +190,8 @@ static void equal_rows_with_the_same_callers(void **state)
 
 /* --- all frames --- */
 
-#define LONG "void handle_requests_of_all_connections_until_there_are_none_left<request_queue, 4096>()"	/* 87 characters */
+#define LONG                                                                                                 \
+	"void handle_requests_of_all_connections_until_there_are_none_left<request_queue, 4096>()" /* 87 characters */
 
 static void check_frame(const struct summary_frame *frame, const char *want)
 {
@@ -191,22 +206,33 @@ static void check_frame(const struct summary_frame *frame, const char *want)
 /* First the path gives way; then the place has a line of its own; a name is never cut. */
 static void long_frames(void **state)
 {
-	struct summary_frame f = { .function = "session_open", .module = "/usr/bin/svc", .offset = 0x1310, .line = 120,
-				   .file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc" };
+	struct summary_frame f = {
+		.function = "session_open",
+		.module = "/usr/bin/svc",
+		.offset = 0x1310,
+		.line = 120,
+		.file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc"
+	};
 
 	(void)state;
-	check_frame(&f, "    #0 session_open (svc+0x1310) /build/.../service-1.2/modules/sessions/src/session.cc:120\n");
+	check_frame(&f, "    #0 session_open (svc+0x1310) "
+			"/build/.../service-1.2/modules/sessions/src/session.cc:120\n");
 	f.inlined = true;
-	check_frame(&f, "    #0 session_open (svc+0x1310, inlined) /build/.../service-1.2/modules/sessions/src/session.cc:120\n");
+	check_frame(&f, "    #0 session_open (svc+0x1310, inlined) "
+			"/build/.../service-1.2/modules/sessions/src/session.cc:120\n");
 	f.function = "session_open_for_them";
-	check_frame(&f, "    #0 session_open_for_them (svc+0x1310, inlined) /build/.../modules/sessions/src/session.cc:120\n");
+	check_frame(&f, "    #0 session_open_for_them (svc+0x1310, inlined) "
+			"/build/.../modules/sessions/src/session.cc:120\n");
 	f.file = "./nptl/./nptl/allocate.S";
 	check_frame(&f, "    #0 session_open_for_them (svc+0x1310, inlined) nptl/allocate.S:120\n");
 	f.function = LONG;
 	f.inlined = false;
 	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310) nptl/allocate.S:120\n");
-	f.file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc/and/so/on/as/paths/go.h";
-	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310) /build/.../modules/sessions/src/session.cc/and/so/on/as/paths/go.h:120\n");
+	f.file = "/build/reproducible-path/service-1.2/modules/sessions/src/session.cc/and/so/on/as/paths/"
+		 "go.h";
+	check_frame(&f, "    #0 " LONG
+			"\n         (svc+0x1310) "
+			"/build/.../modules/sessions/src/session.cc/and/so/on/as/paths/go.h:120\n");
 	f.file = NULL;
 	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310)\n");
 	f.module = NULL;

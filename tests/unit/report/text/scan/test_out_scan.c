@@ -109,7 +109,8 @@ static void nothing_lost(void **state)
 	r.memory.missing = 4096;
 	has(&r, "the process: its blocks cannot be listed: musl\n");
 	r.core = "cut.core";
-	has(&r, "the process: its blocks cannot be listed: the core is not whole, 4096 B of memory are missing; in the rest, musl\n");
+	has(&r, "the process: its blocks cannot be listed: the core is not whole, 4096 B of memory are "
+		"missing; in the rest, musl\n");
 	r.core = NULL;
 	r.memory.missing = 0;
 	has(&r, "NOT KNOWN: musl\n");
@@ -126,7 +127,8 @@ static void free_is_no_leak(void **state)
 	scan_init(&r);
 	r.heap.known = true;
 	scan_add_arena(&r, &a);
-	has(&r, "90% of what it has from the system is in no block: freed, but between blocks that are in use: fragmentation, not a leak\n");
+	has(&r, "90% of what it has from the system is in no block: freed, but between blocks that are in "
+		"use: fragmentation, not a leak\n");
 	r.heap.arenas[0].bins.bytes = 10 << 20;
 	r.heap.arenas[0].top_bytes = 80 << 20;
 	has(&r, "not returned to the system yet: not a leak\n");
@@ -203,6 +205,9 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1)
-		return print_example(!strcmp(argv[1], "json") ? out_scan_json : !strcmp(argv[1], "csv") ? out_scan_csv : out_scan_text, argc > 2);
+		return print_example(!strcmp(argv[1], "json")  ? out_scan_json
+				     : !strcmp(argv[1], "csv") ? out_scan_csv
+							       : out_scan_text,
+				     argc > 2);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
