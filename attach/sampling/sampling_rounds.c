@@ -33,7 +33,7 @@ static double aim(const struct sampling_rounds *r)
 }
 
 /*
- * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/turns.h). Once the
+ * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/round_queue.h). Once the
  * blocks of most are known to be freed, these are sampled rarely, and do not use what they may.
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)

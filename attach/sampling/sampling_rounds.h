@@ -16,7 +16,7 @@
  * it may have been idle before. Candidates get the unused budget, if they need it, step by step.
  *
  * These are requests. If the quota ended a round, the next one begins no sooner than it is paid for
- * (keeper/budget/turns.h): if many sites are hot, their rounds are longer. Candidates have priority over
+ * (keeper/budget/round_queue.h): if many sites are hot, their rounds are longer. Candidates have priority over
  * that.
  */
 #ifndef MM_SAMPLING_ROUNDS_H

@@ -98,7 +98,7 @@ double sampling_sites_rate(const struct site_stats_sums *before, const struct si
 }
 
 /*
- * An exposure interval is added to the meter when it is over (keeper/budget/meter.h). So what a meter has now
+ * An exposure interval is added to the meter when it is over (keeper/budget/site_stats.h). So what a meter has now
  * and had not at the last look is noted for the earliest moment at which it can have been: no site shall be
  * reported as watched at a time when it was not.
  */

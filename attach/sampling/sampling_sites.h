@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampling_sites: the addresses where calls of allocators return, each with a metered trap of its own
- * (keeper/budget/meter.h).
+ * (keeper/budget/site_stats.h).
  *
  *	takes	the caller uses the block itself
  *	inner	it lies in a wrapper whose callers are watched; or it is where malloc itself returns. Sampled

@@ -5,7 +5,7 @@
  *	at its end			before the keeper leaves, with the traps still planted: what
  *					happens after that moment is not part of the watch
  *	at the target's own end		all its threads are stopped where they are about to end
- *					(keeper/pause/ending.h)
+ *					(keeper/pause/exit_hold.h)
  *	at an interim report		with --verdicts yes, or on SIGUSR1: the target is stopped for
  *					that only if the user has asked for it
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * meterer PID PPM QUOTA PERIOD_MS [RULE...]: traps that are planted as a budget allows
- * (keeper/budget/metering.h), on the libc family or by the rules, for tests.
+ * (keeper/budget/trap_rounds.h), on the libc family or by the rules, for tests.
  *
  * It seizes PID, has its traps metered, prints {"keeper": PID}, and answers each line of stdin with a line of
  * JSON:

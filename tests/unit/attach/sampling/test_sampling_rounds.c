@@ -402,7 +402,7 @@ static void a_quota_is_not_changed_for_little(void **state)
 }
 
 /*
- * How long their rounds really are is up to the keeper (keeper/budget/turns.h), which knows what they cost.
+ * How long their rounds really are is up to the keeper (keeper/budget/round_queue.h), which knows what they cost.
  * Candidates have priority.
  */
 static void only_candidates_go_ahead(void **state)
