@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fdio.h"
+#include "base/statusline.h"
 
 enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_VERBOSE };
 
@@ -111,14 +112,13 @@ static void print(const char *prefix, int err, const char *fmt, va_list ap)
 	int saved = errno;
 	char line[LOG_LINE_MAX];
 	size_t size = sizeof(line) - 1;
-	size_t len = fitted(snprintf(line, size, "%s", prefix), size);
+	const size_t begin = fitted(snprintf(line, size, "%s", statusline_take()), size);
+	size_t len = begin + fitted(snprintf(line + begin, size - begin, "%s", prefix), size - begin);
 
 	len += fitted(vsnprintf(line + len, size - len, fmt, ap), size - len);
 	if (err)
-		len += fitted(snprintf(line + len, size - len, ": %s",
-				       strerrordesc_np(abs(err)) ?: "unknown error"),
-			      size - len);
-	defuse(line);
+		len += fitted(snprintf(line + len, size - len, ": %s", strerrordesc_np(abs(err)) ?: "unknown error"), size - len);
+	defuse(line + begin);
 	line[len++] = '\n';
 	if (write_full(STDERR_FILENO, line, len) < 0)
 		last_shown = false;

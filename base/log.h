@@ -10,7 +10,8 @@
  *
  * Every function here preserves errno, so a failed call can be logged before it is returned. Nothing is
  * allocated or locked: safe wherever write(2) is. A message longer than LOG_LINE_MAX is cut, never split;
- * control characters in it (a target may choose its own name) are shown as '?'.
+ * control characters in it (a target may choose its own name) are shown as '?'. A line of progress on the
+ * terminal is erased first (statusline.h).
  */
 #ifndef MM_LOG_H
 #define MM_LOG_H

@@ -3,6 +3,9 @@
 #
 # The demo (make demo): start a small leaky service, watch it for five seconds, print what it
 # keeps, and show that it runs on as if nothing had been.
+
+# the report is printed, not paged: a demonstration needs no key
+export MMATTACH_PAGER=cat
 set -eu
 
 cd "$(dirname "$0")/.."

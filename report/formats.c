@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/formats.h"
 
-#include <string.h>
-
 const struct report_format *const report_formats[] = {
 #define X(name) &report_format_##name,
 	REPORT_FORMATS(X)
 #undef X
 	NULL
 };
-
-const struct report_format *report_format_find(const char *name)
-{
-	const struct report_format *const *f = report_formats;
-
-	while (*f && strcmp((*f)->name, name) != 0)
-		f++;
-	return *f;
-}
 
 void report_formats_list(struct strbuf *sb, report_format_is *is, const char *last)
 {
@@ -32,11 +21,6 @@ void report_formats_list(struct strbuf *sb, report_format_is *is, const char *la
 		strbuf_puts(sb, report_formats[i]->name);
 		left--;
 	}
-}
-
-bool report_format_any(const struct report_format *f)
-{
-	return f;
 }
 
 bool report_format_of_watch(const struct report_format *f)

@@ -48,17 +48,15 @@ struct report_format {
 REPORT_FORMATS(X)
 #undef X
 
-/* "text|json|csv", for a table of constants. */
+/* "text|json|csv": the names, in the order of report_formats, for a table of constants. */
 #define REPORT_FORMAT_ALTERNATIVE(name) "|" #name
 #define REPORT_FORMAT_ALTERNATIVES (&("" REPORT_FORMATS(REPORT_FORMAT_ALTERNATIVE))[1])
 
 #define REPORT_FORMAT_DEFAULT (report_formats[0])
 extern const struct report_format *const report_formats[];	/* NULL after the last */
 
-const struct report_format *report_format_find(const char *name);	/* NULL: there is none */
-
 typedef bool report_format_is(const struct report_format *f);
-report_format_is report_format_any, report_format_of_watch, report_format_of_diff, report_format_of_scan,
+report_format_is report_format_of_watch, report_format_of_diff, report_format_of_scan,
 	report_format_for_people, report_format_has_singles;
 
 /* "text, json and csv": the formats for which @is returns true, with @last before the last of them. */

@@ -75,4 +75,4 @@ def test_what():
 
 def test_refused():
     done = subprocess.run([BUILD / "mmattach", *REPORT, "--color", "blue"], stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 2 and "--color blue: it is auto, always or never" in done.stderr
+    assert done.returncode == 2 and "--color blue: must be auto, always or never" in done.stderr

@@ -71,23 +71,23 @@ def test_objects(trace):
 
 
 def test_wrong_numbers(trace):
-    for asked, said in (("2", "several families have entries; write libc:2 or pool:2 or dict:2"),
-                        ("libc:4", "the report has 3 entries of family libc"), ("fd:1", "the report has nothing of a family fd")):
+    for asked, said in (("2", "several families have groups; write libc:2 or pool:2 or dict:2"),
+                        ("libc:4", "the report has 3 groups of family libc"), ("fd:1", "the report has nothing of a family fd")):
         for form in "text", "json":
             result = mmattach("report", "--format", form, "--block-list", asked, trace, status=1)
             assert result.stdout == "" and said in result.stderr
-    assert "the report has 3 entries\n" in mmattach("report", "--family=libc", "--block-list=4", trace, status=1).stderr
+    assert "the report has 3 groups\n" in mmattach("report", "--family=libc", "--block-list=4", trace, status=1).stderr
 
 
 def test_at_as_text(trace):
     got = text(trace, "--block-at", "0x10210,2000,fff,10300")
     inside, begin, nothing, both = got.split("\n\n")
     assert inside.startswith("0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, allocated 8s ago by:\n    #0 large ")
-    assert "\n    entry [libc 2]\n0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, allocated 7s ago by:\n" in inside
+    assert "\n    group [libc 2]\n0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, allocated 7s ago by:\n" in inside
     assert begin.startswith("0x2000 is the beginning of a block of 48 bytes (libc), allocated 9s ago by:\n    #0 small ")
     assert nothing == "0xfff is in no live block: freed, or older than the watch, or never allocated"
     assert "\n0x10300 is an object (dict), net 1, first seen 6s ago:\n  acquired once\n    #0 small " in both
-    assert "    entry [dict 1]\n" in both
+    assert "    group [dict 1]\n" in both
 
 
 def test_at_as_json(trace):
@@ -109,7 +109,7 @@ def test_at_as_json(trace):
 def test_left_out_of_the_report(trace):
     for option in ["--family=pool"], ["--ignore", "small"], ["--older-than", "1h"], ["--min-bytes=1K"]:
         got = text(trace, "--block-at=1000", *option)
-        assert "#0 small " in got and "    in no entry: the report's options leave it out\n" in got
+        assert "#0 small " in got and "    in no group: the report's options leave it out\n" in got
         (block,) = report(trace, "--block-at=1000", *option)["block_at"][0]["blocks"]
         assert (block["entry"], block["group"]) == (None, None)
 

@@ -93,7 +93,7 @@ def test_probes_of_a_family():
     (["--family", "dicts"], "there is no such family or pack"),
     (["--probes", "/nonexistent"], "cannot read the rules of /nonexistent: No such file"),
     (["--probe", "alloc f sise=arg1"], "alloc has no sise= (column 9)"),
-    (["--ref", "f"], "it takes two functions"),
+    (["--ref", "f"], "must name two functions"),
 ])
 def test_wrong_usage(arguments, said):
     shown = probes(*arguments)

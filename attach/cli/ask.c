@@ -123,7 +123,7 @@ static int ask_process(struct dialogue *d, struct ask *a, pid_t *pid)
 	char number[16];
 
 	do {
-		answer = get_answer(d, "which process? (its number or name)", NULL);
+		answer = get_answer(d, "which process? (its id or name)", NULL);
 		if (!answer)
 			return -ECANCELED;
 	} while (!*answer || find_process(answer, pid) < 0);
@@ -187,7 +187,7 @@ static int ask_families(struct dialogue *d, struct ask *a, pid_t pid)
 	}
 	show_offers(d, &offers);
 	do {
-		answer = get_answer(d, "what to watch? (several with commas)",
+		answer = get_answer(d, "what to watch? (several: with commas)",
 				    offers.n ? offers.all[0].family->name : "libc");
 	} while (answer && !take_names(d, &offers, answer, &names));
 	r = answer ? add_option(a, "--family", strbuf_str(&names)) : -ECANCELED;
@@ -208,13 +208,13 @@ static int ask_duration(struct dialogue *d, struct ask *a)
 			return -ECANCELED;
 		if (duration_parse(answer, &ns) == 0 && ns)
 			return add_option(a, "-d", answer);
-		fputs("a length of time, as 30s, 10m or 1h30m\n", d->out);
+		fputs("write it as 30s, 10m or 1h30m\n", d->out);
 	}
 }
 
 static int ask_file(struct dialogue *d, struct ask *a)
 {
-	const char *answer = get_answer(d, "save the trace as? (nothing: do not save it)", NULL);
+	const char *answer = get_answer(d, "file for the trace? (empty: none)", NULL);
 
 	if (!answer)
 		return -ECANCELED;

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "attach/reporting/reporting.h"
 #include "attach/reporting/tracenames.h"
@@ -16,15 +15,9 @@
 #include "report/tracefiles/replay.h"
 #include "report/tracefiles/shrink.h"
 
-static bool shows_progress(const struct options *opt)
+static int read_traces(const char *const *paths, size_t n, bool keep_orphans, struct ledger *l)
 {
-	return isatty(STDERR_FILENO) && !opt->quiet;
-}
-
-static int read_traces(const struct options *opt, const char *const *paths, size_t n, bool keep_orphans,
-		       struct ledger *l)
-{
-	const struct replay_options replay = { .progress = shows_progress(opt), .keep_orphans = keep_orphans };
+	const struct replay_options replay = { .keep_orphans = keep_orphans };
 
 	return replay_files(paths, n, &replay, l);
 }
@@ -49,7 +42,7 @@ static int summarize(const struct options *opt, struct reporting *reporting, con
 		     size_t n, struct summary *out)
 {
 	struct ledger l;
-	int r = read_traces(opt, paths, n, false, &l);
+	int r = read_traces(paths, n, false, &l);
 
 	summary_init(out);
 	if (r == 0)
@@ -69,6 +62,7 @@ static int report_cmd(const struct options *opt)
 	int r = reporting_open(&reporting, opt, opt->output), status = 1;
 
 	if (r == 0) {
+		reporting.is_last = true;
 		r = summarize(opt, &reporting, opt->files.all, opt->files.n, &s);
 		if (r == 0)
 			r = reporting_print(&reporting, &s, "");
@@ -100,10 +94,9 @@ static int refuse_sampled(const struct options *opt, const struct summary *old, 
 
 	if (!first && !summary_is_sampled(&new->run))
 		return 0;
-	log_error("%s is of a sampled run (--budget), which knows only some of the blocks: what it kept "
-		  "cannot be held against another run",
-		  opt->files.all[first ? 0 : 1]);
-	log_hint("the reports of both say how much each place keeps a minute: mmattach report --format csv");
+	log_error("cannot compare %s: it is of a sampled run (--budget), which has only some of the "
+		  "live blocks", opt->files.all[first ? 0 : 1]);
+	log_hint("compare the rates of each allocation site in both reports: mmattach report --format csv");
 	return -EINVAL;
 }
 
@@ -136,6 +129,7 @@ static int diff_cmd(const struct options *opt)
 	int r = reporting_open(&reporting, opt, opt->output);
 
 	if (r == 0) {
+		reporting.is_last = true;
 		summary_init(&old);
 		summary_init(&new);
 		r = diff_summaries(opt, &reporting, &old, &new);
@@ -160,7 +154,7 @@ static int write_out(const struct options *opt, struct ledger *l)
 static int shrink_cmd(const struct options *opt)
 {
 	struct ledger l;
-	int r = read_traces(opt, opt->files.all, opt->files.n, true, &l);
+	int r = read_traces(opt->files.all, opt->files.n, true, &l);
 
 	if (r == 0)
 		r = write_out(opt, &l);
@@ -199,7 +193,7 @@ static bool writes_its_input(const struct options *opt)
 		return false;
 	for (size_t i = 0; i < opt->files.n; i++) {
 		if (stat(opt->files.all[i], &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
-			log_error("%s is to be read, and cannot be written at the same time", opt->output);
+			log_error("cannot write %s: it is also an input", opt->output);
 			return true;
 		}
 	}

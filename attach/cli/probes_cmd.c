@@ -58,9 +58,8 @@ static int list_packs(FILE *out)
 	const struct pack *packs = packs_all(&n);
 	int r = 0;
 
-	fprintf(out, "What can be watched: packs of rules, and their families. --family NAME,... picks some "
-		     "by either name;\n"
-		     "-p PID or -n NAME shows where their traps would go.\n");
+	fprintf(out, "What can be watched: packs of rules, and their families. --family NAME,... selects\n"
+		     "some by either name; -p PID or -n NAME shows where their traps would go.\n");
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = list_pack(&packs[i], out);
 	return r;
@@ -159,7 +158,7 @@ static void print_offers(struct printing *p, pid_t pid)
 	if (p->opt->json)
 		probes_json_offers(&p->json, &offers);
 	else
-		fputs("\nfamilies that are there (--family):\n", p->out);
+		fputs("\nfamilies found in it (--family):\n", p->out);
 	for (size_t i = 0; i < offers.n && !p->opt->json; i++)
 		fprintf(p->out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name,
 			offers.all[i].found, offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
@@ -193,7 +192,7 @@ static int probes_of(const struct options *opt, const struct ruleset *rs, FILE *
 		return 1;
 	r = print_all(&p, &t);
 	if (r == 0 && (opt->what.families.n || ruleset_is_own(rs))) {
-		log_error("nothing in %d (%s) to watch by these rules", t.pid, t.comm);
+		log_error("no function of these rules found in %d (%s)", t.pid, t.comm);
 	} else if (r == 0) {
 		diagnose_no_allocator(&t, false, &d);
 		diagnose_log(&d);

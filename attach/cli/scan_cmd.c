@@ -55,9 +55,9 @@ static void add_heap(struct scan *sc)
 		add_arena(r, &c->arenas[i]);
 	if (c->others)
 		summary_note(&r->summary,
-			     "the C library is there more than once (dlmopen), each with a malloc of its "
-			     "own: these are only the blocks of the "
-			     "one that has given out most; %zu more %s %" PRIu64 " bytes from the system",
+			     "the C library is loaded more than once (dlmopen), each with a malloc of its "
+			     "own: these are only the blocks of the one that has allocated most; %zu more %s "
+			     "%" PRIu64 " bytes from the system",
 			     c->others, c->others == 1 ? "has" : "have", c->others_bytes);
 	if (c->nproblems)
 		scan_add_problem(r, c->problem.at, c->problem.what);
@@ -124,14 +124,12 @@ static int judge(struct scan *sc)
 static void note_watched(struct scan *sc)
 {
 	if (sc->watched.there)
-		summary_note(&sc->report.summary,
-			     "stacks are those of the trace: a block that was released after it ended, and "
-			     "whose place was given out again with about the same size, is shown with the "
-			     "stack of the earlier one");
+		summary_note(&sc->report.summary, "stacks are those of the trace: a block that was freed "
+						  "after it ended, and whose address was allocated again "
+						  "with about the same size, is shown with the old stack");
 	if (sc->watched.there && !sc->census.known)
-		summary_note(
-			&sc->report.summary,
-			"only blocks that the trace knows are judged, whether or not they are still in use");
+		summary_note(&sc->report.summary, "only blocks of the trace have verdicts, whether or not "
+						  "they are still allocated");
 }
 
 /* Python, GlusterFS and others begin each block with their own header, and use pointers behind it. */
@@ -141,10 +139,9 @@ static void note_headers(struct scan *sc)
 
 	if (possible->blocks < MANY || possible->blocks < sc->report.summary.totals.live_blocks / 4)
 		return;
-	summary_note(
-		&sc->report.summary,
-		"so much is possibly lost because so much is only pointed at behind its beginning: where a "
-		"program puts a header of its own before each block, that says little");
+	summary_note(&sc->report.summary, "many blocks are possibly lost, as pointers lead only to their "
+					  "inside: in a program that puts a header of its own before each "
+					  "block, that means little");
 }
 
 static int examine(struct scan *sc)
@@ -169,14 +166,24 @@ static int examine(struct scan *sc)
 		log_error_errno(r, "cannot make the report");
 	} else if (snapshot_damaged(&sc->snapshot)) {
 		/* zeros were read where memory should have been */
-		log_error("the core file, or a file of the program, was cut short while it was read: nothing "
-			  "that was found is certain");
+		log_error("the core file, or a file of the program, was cut short while it was read: the "
+			  "result would be wrong");
 		r = -EIO;
 	}
 	return r;
 }
 
 /* --- all --- */
+
+/* The copy of a process may be large, and in a pager its report may stay for long. */
+static void drop_memory(struct scan *sc)
+{
+	scan_classes_free(sc);
+	reach_fini(&sc->reach);
+	census_fini(&sc->census);
+	backing_fini(&sc->backing);
+	snapshot_fini(&sc->snapshot);
+}
 
 static int print(struct scan *sc)
 {
@@ -186,8 +193,11 @@ static int print(struct scan *sc)
 	sc->report.summary.color = reporting_color(&sc->reporting);
 	r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
 
-	if (r == 0)
+	if (r == 0) {
+		drop_memory(sc);
+		sc->reporting.is_last = true;
 		return reporting_print_text(&sc->reporting, strbuf_str(&sb), sb.len);
+	}
 	log_error_errno(r, "cannot make the report");
 	return r;
 }
@@ -217,11 +227,7 @@ static bool any_lost(const struct scan *sc)
 
 static void close_scan(struct scan *sc)
 {
-	scan_classes_free(sc);
-	reach_fini(&sc->reach);
-	census_fini(&sc->census);
-	backing_fini(&sc->backing);
-	snapshot_fini(&sc->snapshot);
+	drop_memory(sc);
 	scan_fini(&sc->report);
 	scan_watched_close(&sc->watched);
 	modules_free(sc->modules);

@@ -32,10 +32,10 @@ static void say_too_long(const struct attached *a, const struct pause_had *had)
 {
 	char expected[DURATION_TEXT], most[DURATION_TEXT];
 
-	log_error("cannot scan %d (%s): it would stand still for about %s, and that is more than %s",
-		  a->target.pid, a->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
+	log_error("cannot scan %d (%s): it would be stopped for about %s, longer than %s", a->target.pid,
+		  a->target.comm, duration_format(had->expected_ns, expected, sizeof(expected)),
 		  duration_format(max_pause(a->opt), most, sizeof(most)));
-	log_hint("--max-pause %llus allows it; a core made by gcore(1) stops it for longer",
+	log_hint("--max-pause %llus allows it; gcore(1), to scan a core file, stops it for longer",
 		 (unsigned long long)(had->expected_ns / 500000000 + 1));
 }
 
@@ -43,10 +43,9 @@ static void say_no_room(const struct attached *a, const struct memory_limit *roo
 {
 	char text[MEMORY_LIMIT_TEXT];
 
-	log_error("cannot scan %d (%s): a copy of it %s", a->target.pid, a->target.comm,
+	log_error("cannot scan %d (%s): a copy of its memory %s", a->target.pid, a->target.comm,
 		  memory_limit_text(room, text));
-	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core "
-		 "FILE");
+	log_hint("a core file, made by gcore(1), can be scanned on another machine: mmattach scan --core FILE");
 }
 
 static void say_not_copied(const struct attached *a, int err, const struct pause_had *had)
@@ -61,9 +60,9 @@ static void say_not_copied(const struct attached *a, int err, const struct pause
 		diagnose_vanished(&a->target, procfs_living_thread(a->target.pid) != 0, &d);
 		diagnose_log(&d);
 	} else if (err == -ETIMEDOUT) {
-		log_error("cannot scan %d (%s): the copy took too long, and it was let go", a->target.pid,
+		log_error("cannot scan %d (%s): the copy took too long and was given up", a->target.pid,
 			  a->target.comm);
-		log_hint("a longer --max-pause gives it more time");
+		log_hint("a longer --max-pause allows more time");
 	} else if (err == -EAGAIN) {
 		log_error("cannot scan %d (%s): its memory grew faster than it could be copied",
 			  a->target.pid, a->target.comm);
@@ -78,7 +77,7 @@ static void log_stopped_time(const struct attached *a, const struct pause_had *h
 	char text[DURATION_TEXT];
 
 	if (had->had_ns)
-		log_hint("%d (%s) stood still for %s", a->target.pid, a->target.comm,
+		log_hint("%d (%s) was stopped for %s", a->target.pid, a->target.comm,
 			 duration_format(had->had_ns, text, sizeof(text)));
 }
 
@@ -164,9 +163,8 @@ static void note_allocator(const struct scan_live *sc)
 
 	if (sc->census->known && m && !module_is_glibc(m))
 		summary_note(&sc->report->summary,
-			     "malloc is that of %s, whose blocks are not listed: these are only what glibc's "
-			     "own has "
-			     "given out besides",
+			     "malloc is that of %s, whose blocks are not listed: these are only blocks of "
+			     "glibc's own malloc",
 			     m->name);
 }
 
@@ -229,7 +227,7 @@ int scan_live(const struct scan_live *sc, int argc, char **argv)
 		if (r < 0 || !sc->census->known || census_adds_up(sc->census) || pauses == SCAN_PAUSES ||
 		    !may_pause_again(sc, &had))
 			break;
-		log_verbose("the census does not come out even: once more");
+		log_verbose("the sums of the heap do not add up: another pause");
 		census_fini(sc->census);
 		backing_fini(sc->backing);
 		snapshot_fini(sc->snapshot);

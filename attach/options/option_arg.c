@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int usage_refuse(struct usage_error *err, const char *fmt, ...)
 {
@@ -25,6 +26,51 @@ int usage_advise(struct usage_error *err, const char *fmt, ...)
 	vsnprintf(err->hint, sizeof(err->hint), fmt, ap);
 	va_end(ap);
 	return -EINVAL;
+}
+
+int usage_suggest(struct usage_error *err, const char *before, const struct nearest *near)
+{
+	return near->name ? usage_advise(err, "did you mean %s%.*s?", before, (int)near->len, near->name)
+			  : -EINVAL;
+}
+
+/* "auto, yes or no" */
+static void list_values(const char *values, struct strbuf *out)
+{
+	for (size_t n; *values; values += n + (values[n] == '|')) {
+		n = strcspn(values, "|");
+		strbuf_puts(out, !out->len ? "" : values[n] ? ", " : " or ");
+		strbuf_append(out, values, n);
+	}
+}
+
+static int refuse_value(const char *option, const char *values, const char *arg, const struct nearest *near,
+			struct usage_error *err)
+{
+	cleanup_strbuf struct strbuf list = STRBUF_INIT;
+
+	list_values(values, &list);
+	usage_refuse(err, "%s %s: must be %s", option, arg, strbuf_str(&list));
+	return usage_suggest(err, "", near);
+}
+
+int option_choose(const char *option, const char *values, const char *arg, unsigned *which,
+		  struct usage_error *err)
+{
+	const size_t len = strlen(arg);
+	struct nearest near = nearest_to(arg, len);
+	const char *at = values;
+	unsigned i = 0;
+
+	for (size_t n; *at; at += n + (at[n] == '|'), i++) {
+		n = strcspn(at, "|");
+		if (n == len && !memcmp(at, arg, n)) {
+			*which = i;
+			return 0;
+		}
+		nearest_try(&near, at, n);
+	}
+	return refuse_value(option, values, arg, &near, err);
 }
 
 bool option_number(const char *s, unsigned long max, unsigned long *out)

@@ -11,10 +11,10 @@
 
 /* --- --block-list --- */
 
-static int refuse_entry(const char *arg, struct usage_error *err)
+static int refuse_group(const char *arg, struct usage_error *err)
 {
-	usage_refuse(err, "--block-list %s: not the number of an entry", arg);
-	return usage_advise(err, "write it as 3 or fd:3 for what the text report calls [3] or [fd 3]");
+	usage_refuse(err, "--block-list %s: not the number of a group", arg);
+	return usage_advise(err, "write 3 or fd:3 for the group that the text report calls [3] or [fd 3]");
 }
 
 /* The report's own form, "[fd 3]", is accepted too. */
@@ -39,15 +39,15 @@ int option_block_list(struct options *o, const char *arg, struct usage_error *er
 {
 	cleanup_free char *text = without_brackets(arg);
 	char *number = text ? number_of(text) : NULL;
-	unsigned long entry;
+	unsigned long group;
 
 	if (!text)
 		return -ENOMEM;
 	if (o->single.block_entry)
-		return usage_refuse(err, "--block-list is given twice: one entry at a time is listed");
-	if (!option_number(number, UINT_MAX, &entry) || !entry || number == text + 1)
-		return refuse_entry(arg, err);
-	o->single.block_entry = entry;
+		return usage_refuse(err, "--block-list is given twice: one group at a time is listed");
+	if (!option_number(number, UINT_MAX, &group) || !group || number == text + 1)
+		return refuse_group(arg, err);
+	o->single.block_entry = group;
 	if (number == text)
 		return 0;
 	number[-1] = '\0';

@@ -38,17 +38,17 @@ static bool parse(const char *s, uint32_t *ppm)
 int option_budget(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!parse(arg, &o->budget_ppm)) {
-		usage_refuse(err, "--budget %s: it is a percentage", arg);
-		return usage_advise(err, "for example --budget 1%%: threads of the target stand still for us "
-					 "for no more than a hundredth of the time");
+		usage_refuse(err, "--budget %s: must be a percentage", arg);
+		return usage_advise(err, "for example --budget 1%%: the target's threads are stopped for at "
+					 "most a hundredth of the time");
 	}
 	if (o->budget_ppm < LEAST_PPM) {
-		usage_refuse(err, "--budget %s: nothing can be seen for so little", arg);
-		return usage_advise(err, "from 0.05%% on; 1%% is usual");
+		usage_refuse(err, "--budget %s: must be at least 0.05%%", arg);
+		return usage_advise(err, "less than that is used up by attaching; 1%% is usual");
 	}
 	if (o->budget_ppm > MOST_PPM) {
-		usage_refuse(err, "--budget %s: it is 50%% at most", arg);
-		return usage_advise(err, "without --budget every call is seen, at what that takes");
+		usage_refuse(err, "--budget %s: must be at most 50%%", arg);
+		return usage_advise(err, "without --budget every call is seen, whatever that costs");
 	}
 	return 0;
 }
@@ -56,30 +56,30 @@ int option_budget(struct options *o, const char *arg, struct usage_error *err)
 static const char *why_not(const struct options *o)
 {
 	if (o->what.growth)
-		return "--growth costs next to nothing as it is, and sees each time that memory grows";
+		return "not with --growth, which costs next to nothing, and sees each time that memory grows";
 	if (o->command == COMMAND_GDB)
-		return "under gdb the traps are gdb's, and none is lifted in time";
+		return "not under gdb, whose breakpoints cannot be lifted in time";
 	if (o->program)
-		return "what a program takes in its first moments is not to be seen in samples; start it, "
-		       "and watch it with -p";
+		return "not with -- PROGRAM: samples show little of a program's first moments; start it, and "
+		       "watch it with -p";
 	if (o->verdicts == VERDICTS_YES)
-		return "--verdicts yes stops the process for as long as a copy of it takes, which no budget "
-		       "bounds";
+		return "not with --verdicts yes, which stops the process for as long as a copy of its memory "
+		       "takes";
 	if (o->max_pause_ns)
-		return "nothing is paused, so --max-pause means nothing";
+		return "not with --max-pause: the process is not paused";
 	if (o->what.exact_sizes)
-		return "--sizes exact needs to see each call begin, and only where it returns is there a "
-		       "trap";
+		return "not with --sizes exact, which needs a trap where each call begins; there is one only "
+		       "where it returns";
 	if (o->free_stacks)
-		return "--free-stacks needs to see each release, and none is trapped";
+		return "not with --free-stacks, which needs to see each free; frees have no traps";
 	if (o->what.threads.n || o->what.modules.n)
-		return "--thread and --module leave out what others take, and what is seen must be a fair "
-		       "sample of all";
+		return "not with --thread or --module, which leave out allocations; what is seen must be a "
+		       "fair sample of all";
 	if (o->stacks.unwinder != UNWINDER_CFI)
-		return "another unwinder than our own makes threads wait";
+		return "not with --unwinder dwfl, libunwind or check, for which threads have to wait";
 	if (o->stacks.depth < 2 || !o->stacks.bytes)
-		return "the callers of a function that calls malloc must be seen, or all callers of a "
-		       "wrapper are one allocation site; with --depth 1 or --stack-bytes 0 none is seen";
+		return "not with --depth 1 or --stack-bytes 0: without the callers of the function that "
+		       "calls malloc, all callers of a wrapper are one allocation site";
 	return NULL;
 }
 

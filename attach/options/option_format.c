@@ -3,22 +3,14 @@
 
 #include "attach/options/option_arg.h"
 
-static int refuse_name(const char *arg, struct usage_error *err)
-{
-	cleanup_strbuf struct strbuf names = STRBUF_INIT;
-
-	report_formats_list(&names, report_format_any, " or ");
-	return usage_refuse(err, "--format %s: it is %s", arg, strbuf_str(&names));
-}
-
 int option_format(struct options *o, const char *arg, struct usage_error *err)
 {
-	const struct report_format *f = report_format_find(arg);
+	unsigned which;
+	int ret = option_choose("--format", REPORT_FORMAT_ALTERNATIVES, arg, &which, err);
 
-	if (!f)
-		return refuse_name(arg, err);
-	o->format = f;
-	return 0;
+	if (ret == 0)
+		o->format = report_formats[which];
+	return ret;
 }
 
 /* The test for a format that has a report of what the command finds. */
@@ -43,8 +35,7 @@ int option_format_check(const struct options *o, struct usage_error *err)
 		return 0;
 	report_formats_list(&names, fits(o->command), " and ");
 	usage_refuse(err, "--format %s: %s", o->format->name, why ? why : "it has no such report");
-	return usage_advise(err, o->command == COMMAND_SCAN ? "%s have them by class and size" : "%s have it",
-			    strbuf_str(&names));
+	return usage_advise(err, "formats that have this report: %s", strbuf_str(&names));
 }
 
 int option_format_check_can(const struct options *o, report_format_is *can, const char *option,

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "attach/options/option_arg.h"
 #include "base/duration.h"
@@ -33,7 +32,7 @@ int option_top(struct options *o, const char *arg, struct usage_error *err)
 	unsigned long n;
 
 	if (!option_number(arg, UINT_MAX, &n))
-		return usage_refuse(err, "--top %s: it is a number (0 for all)", arg);
+		return usage_refuse(err, "--top %s: must be a number (0 for all)", arg);
 	o->shown.top = (unsigned)n;
 	return 0;
 }
@@ -56,7 +55,7 @@ int option_interval(struct options *o, const char *arg, struct usage_error *err)
 	int r = take_duration("--interval", arg, &o->interval_ns, err);
 
 	if (r == 0 && o->interval_ns < OPTIONS_INTERVAL_MIN_NS)
-		return usage_refuse(err, "--interval %s: it is 1s at least", arg);
+		return usage_refuse(err, "--interval %s: must be at least 1s", arg);
 	return r;
 }
 
@@ -78,7 +77,7 @@ int option_rotate(struct options *o, const char *arg, struct usage_error *err)
 	int r = take_size("--rotate", arg, &o->trace.rotate_bytes, err);
 
 	if (r == 0 && o->trace.rotate_bytes < OPTIONS_ROTATE_MIN)
-		return usage_refuse(err, "--rotate %s: a piece has 64K at least", arg);
+		return usage_refuse(err, "--rotate %s: must be at least 64K", arg);
 	return r;
 }
 
@@ -102,27 +101,22 @@ int option_suppressions(struct options *o, const char *arg, struct usage_error *
 
 int option_wrappers(struct options *o, const char *arg, struct usage_error *err)
 {
-	if (!strcmp(arg, "show"))
-		o->shown.keep_wrappers = true;
-	else if (!strcmp(arg, "skip"))
-		o->shown.keep_wrappers = false;
-	else
-		return usage_refuse(err, "--wrappers %s: it is either skip or show", arg);
-	return 0;
+	unsigned which;
+	int ret = option_choose("--wrappers", WRAPPERS_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->shown.keep_wrappers = which;
+	return ret;
 }
 
 int option_color(struct options *o, const char *arg, struct usage_error *err)
 {
-	static const char *const names[] = {
-		[COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never",
-	};
+	unsigned which;
+	int ret = option_choose("--color", COLOR_VALUES, arg, &which, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(arg, names[i])) {
-			o->shown.color = (enum color_wish)i;
-			return 0;
-		}
-	return usage_refuse(err, "--color %s: it is auto, always or never", arg);
+	if (ret == 0)
+		o->shown.color = (enum color_wish)which;
+	return ret;
 }
 
 int option_error_exitcode(struct options *o, const char *arg, struct usage_error *err)
@@ -130,20 +124,19 @@ int option_error_exitcode(struct options *o, const char *arg, struct usage_error
 	unsigned long n;
 
 	if (!option_number(arg, 255, &n))
-		return usage_refuse(err, "--error-exitcode %s: it is a number from 0 to 255", arg);
+		return usage_refuse(err, "--error-exitcode %s: must be a number from 0 to 255", arg);
 	o->error_exitcode = (int)n;
 	return 0;
 }
 
 int option_on_trace_error(struct options *o, const char *arg, struct usage_error *err)
 {
-	if (!strcmp(arg, "go-on"))
-		o->trace.end_on_error = false;
-	else if (!strcmp(arg, "end"))
-		o->trace.end_on_error = true;
-	else
-		return usage_refuse(err, "--on-trace-error %s: it is either go-on or end", arg);
-	return 0;
+	unsigned which;
+	int ret = option_choose("--on-trace-error", ON_TRACE_ERROR_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->trace.end_on_error = which;
+	return ret;
 }
 
 int option_maps(struct options *o, const char *arg, struct usage_error *err)

@@ -52,8 +52,8 @@ int option_family(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg || *arg == ',' || arg[strlen(arg) - 1] == ',' || strstr(arg, ",,")) {
 		usage_refuse(err, "--family '%s': a name is empty", arg);
-		return usage_advise(err,
-				    "`mmattach probes` lists those there are; for example --family libc,fd");
+		return usage_advise(err, "`mmattach probes` lists the families; for example --family "
+					 "libc,fd");
 	}
 	return option_add(&o->what.families, arg);
 }
@@ -82,7 +82,7 @@ static int add_scope(struct options *o, const char *verb, const char *arg, struc
 		return ret;
 	usage_refuse(err, "--%s '%s': %s (column %zu)", verb, arg, why.message,
 		     why.column > prefix ? why.column - prefix : 1);
-	return usage_advise(err, "it takes the name of a function, 0xADDRESS or MODULE+0xOFFSET");
+	return usage_advise(err, "write the name of a function, 0xADDRESS or MODULE+0xOFFSET");
 }
 
 int option_from(struct options *o, const char *arg, struct usage_error *err)
@@ -156,18 +156,16 @@ static int parse_ref(const char *arg, struct ref_option *r, struct usage_error *
 		at += r->unref_len;
 	}
 	if (!r->ref_len || !r->unref_len) {
-		usage_refuse(err, "--ref '%s': it takes two functions", arg);
-		return usage_advise(err,
-				    "one that takes a reference and one that drops it: --ref my_get:my_put");
+		usage_refuse(err, "--ref '%s': must name two functions", arg);
+		return usage_advise(err, "one that acquires a reference and one that releases it: --ref "
+					 "my_get:my_put");
 	}
 	while (*at++ == ':') {
 		len = strcspn(at, ":");
 		if (!parse_part(at, len, r)) {
 			usage_refuse(err, "--ref '%s': not understood: '%.*s'", arg, (int)len, at);
-			return usage_advise(
-				err,
-				"behind REF:UNREF may stand argN (1 to 6), count=+OFFSET/BYTES (1, 2, 4, 8) "
-				"and birth=FUNCTION,...");
+			return usage_advise(err, "after REF:UNREF there can be argN (1 to 6), "
+						 "count=+OFFSET/BYTES (1, 2, 4, 8) and birth=FUNCTION,...");
 		}
 		at += len;
 	}
@@ -239,8 +237,8 @@ int option_module(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg || strchr(arg, '/')) {
 		usage_refuse(err, "--module '%s': not the name of a module", arg);
-		return usage_advise(
-			err, "it is a file's base name, in which * and ? may stand: --module 'libfoo.so*'");
+		return usage_advise(err, "write a file's base name, which may contain * and ?: --module "
+					 "'libfoo.so*'");
 	}
 	return option_add(&o->what.modules, arg);
 }

@@ -36,37 +36,44 @@ static enum verdict verdict_called(const char *name, size_t n)
 	return VERDICT_COUNT;
 }
 
+/* Of the verdicts from @first on. */
+static int suggest_verdict(const char *word, size_t n, enum verdict first, struct usage_error *err)
+{
+	struct nearest near = nearest_to(word, n);
+
+	for (enum verdict v = first; v < VERDICT_COUNT; v++)
+		nearest_try(&near, verdict_name(v), strlen(verdict_name(v)));
+	return usage_suggest(err, "", &near);
+}
+
 int option_who_points_at(struct options *o, const char *arg, struct usage_error *err)
 {
 	const enum verdict v = verdict_called(arg, strlen(arg));
+	int ret;
 
 	if (v == VERDICT_POSSIBLE || v == VERDICT_REACHABLE) {
 		o->single.who_points_at_verdict = v;
 		return 0;
 	}
-	return option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg,
-				err);
+	ret = option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg,
+			       err);
+	return ret == -EINVAL ? suggest_verdict(arg, strlen(arg), VERDICT_POSSIBLE, err) : ret;
 }
 
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err)
 {
-	static const char *const names[] = {
-		[VERDICTS_AUTO] = "auto", [VERDICTS_YES] = "yes", [VERDICTS_NO] = "no"
-	};
+	unsigned which;
+	int ret = option_choose("--verdicts", VERDICTS_VALUES, arg, &which, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(arg, names[i])) {
-			o->verdicts = i;
-			return 0;
-		}
-	}
-	return usage_refuse(err, "--verdicts %s: it is auto, yes or no", arg);
+	if (ret == 0)
+		o->verdicts = which;
+	return ret;
 }
 
 int option_max_pause(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (duration_parse(arg, &o->max_pause_ns) || !o->max_pause_ns) {
-		usage_refuse(err, "--max-pause %s: it is a duration, and more than nothing", arg);
+		usage_refuse(err, "--max-pause %s: must be a duration, and not 0", arg);
 		return usage_advise(err, "for example --max-pause 200ms");
 	}
 	return 0;
@@ -88,9 +95,10 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 		enum verdict v = verdict_called(at, n);
 
 		if (v == VERDICT_COUNT || v == VERDICT_UNKNOWN) {
-			usage_refuse(err, "--show %.*s: no verdict is called so", (int)n, at);
-			return usage_advise(err, "they are definite, indirect, possible and reachable: "
-						 "--show definite,possible");
+			usage_refuse(err, "--show %.*s: not a verdict", (int)n, at);
+			usage_advise(err, "verdicts are definite, indirect, possible and reachable: --show "
+					  "definite,possible");
+			return suggest_verdict(at, n, VERDICT_DEFINITE, err);
 		}
 		o->shown.verdicts |= 1u << v;
 		at += n;
@@ -104,20 +112,20 @@ int option_show(struct options *o, const char *arg, struct usage_error *err)
 static int check_what(const struct options *o, struct usage_error *err)
 {
 	if (o->program)
-		return usage_refuse(err,
-				    "scan looks at a running process or a core file: mmattach scan -p PID");
+		return usage_refuse(err, "scan is for a running process or a core file: mmattach scan -p "
+					 "PID");
 	if (!o->pid && !o->name && !o->core) {
 		usage_refuse(err, "nothing to scan");
-		return usage_advise(err, "name it: mmattach scan -p PID, -n NAME, or --core FILE");
+		return usage_advise(err, "name a process or a core file: mmattach scan -p PID, -n NAME, or "
+					 "--core FILE");
 	}
 	if (o->core && (o->pid || o->name))
-		return usage_refuse(err, "%s and --core: only one of them can say what to scan",
+		return usage_refuse(err, "%s and --core: only one process or core file can be scanned",
 				    o->pid ? "-p" : "-n");
 	if (o->exe && !o->core)
-		return usage_refuse(err,
-				    "--exe goes with --core: of a process it is known which file it runs");
+		return usage_refuse(err, "--exe goes with --core: the program of a running process is known");
 	if (o->core && o->max_pause_ns)
-		return usage_refuse(err, "--max-pause means nothing with --core: no process is stopped");
+		return usage_refuse(err, "--max-pause and --core: no process is stopped to scan a core file");
 	return 0;
 }
 
@@ -128,20 +136,21 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 	if (!asked)
 		return 0;
 	if (o->command == COMMAND_SCAN && o->single.who_points_at_verdict != VERDICT_UNKNOWN) {
-		usage_refuse(err, "--who-points-at %s is for a watch, which knows the stacks",
+		usage_refuse(err, "--who-points-at %s: only a watch knows the stacks of such blocks",
 			     verdict_name(o->single.who_points_at_verdict));
-		return usage_advise(err, "--show %s lists such blocks; --who-points-at ADDR asks for one",
+		return usage_advise(err,
+				    "--show %s lists such blocks; --who-points-at ADDR is for one of them",
 				    verdict_name(o->single.who_points_at_verdict));
 	}
 	if (o->command == COMMAND_WATCH &&
 	    option_format_check_can(o, report_format_for_people, "--who-points-at of a watch", err))
 		return -EINVAL;
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO)
-		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, "
-					 "and --verdicts no takes none");
+		return usage_refuse(err, "--who-points-at needs the memory that is copied for verdicts, and "
+					 "with --verdicts no none is copied");
 	if (o->command == COMMAND_WATCH && o->budget_ppm)
-		return usage_refuse(err, "--who-points-at looks at the memory that verdicts are made from, "
-					 "and a watch with --budget takes none");
+		return usage_refuse(err, "--who-points-at needs the memory that is copied for verdicts, and "
+					 "with --budget none is copied");
 	return 0;
 }
 
@@ -151,7 +160,7 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 	if (o->verdicts != VERDICTS_NO ||
 	    (!o->shown.verdicts && (!o->error_exitcode || o->command != COMMAND_SCAN)))
 		return 0;
-	return usage_refuse(err, "%s goes by verdicts, and --verdicts no makes none",
+	return usage_refuse(err, "%s needs verdicts, and with --verdicts no there are none",
 			    o->shown.verdicts ? "--show" : "--error-exitcode");
 }
 
@@ -160,10 +169,8 @@ static int check_form(const struct options *o, struct usage_error *err)
 	if (option_format_check(o, err))
 		return -EINVAL;
 	if (o->report && o->output)
-		return usage_refuse(err, "-o and --report both say where to write the report: one is enough");
-	return o->single.nwho_points_at
-		       ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err)
-		       : 0;
+		return usage_refuse(err, "-o and --report are the same for scan: give one of them");
+	return o->single.nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
 }
 
 int option_scan_check(const struct options *o, struct usage_error *err)

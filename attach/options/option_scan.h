@@ -9,8 +9,8 @@
 #include "attach/options/options.h"
 
 /* The reason why there are no verdicts. */
-#define VERDICTS_UNDER_GDB                                                                                   \
-	"gdb is the tracer, and only a tracer can stop the process as a whole and let it go again as it was"
+#define VERDICTS_UNDER_GDB "gdb is the tracer, and only the tracer can stop all threads of the process and " \
+			   "resume them as they were"
 
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err);
 int option_max_pause(struct options *o, const char *arg, struct usage_error *err);

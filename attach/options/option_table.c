@@ -34,15 +34,13 @@ static int set_pid(struct options *o, const char *arg, struct usage_error *err)
 	if (!option_number(arg, INT_MAX, &pid) || !pid) {
 		usage_refuse(err, "-p %s: not a process id", arg);
 		if (is_list_of_numbers(arg))
-			return usage_advise(
-				err, "one process at a time can be watched: run mmattach -p once for each");
-		return usage_advise(
-			err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
+			return usage_advise(err, "one process at a time can be watched: run mmattach -p once "
+						 "for each");
+		return usage_advise(err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
 	}
 	if (o->pid && o->pid != (pid_t)pid)
-		return usage_refuse(
-			err,
-			"-p is given twice: one process at a time can be watched; run mmattach -p once for each");
+		return usage_refuse(err, "-p is given twice: one process at a time can be watched; run "
+				    "mmattach -p once for each");
 	o->pid = (pid_t)pid;
 	return 0;
 }
@@ -64,21 +62,21 @@ static int set_duration(struct options *o, const char *arg, struct usage_error *
 		return usage_advise(err, "write it as 30s, 10m or 1h30m");
 	}
 	if (!o->duration_ns) {
-		usage_refuse(err, "-d %s: nothing can be seen in no time", arg);
-		return usage_advise(err, "without -d it watches until Ctrl-C, SIGTERM, or the target's end");
+		usage_refuse(err, "-d %s: must be longer than 0", arg);
+		return usage_advise(err, "without -d the watch lasts until Ctrl-C, SIGTERM or the target's "
+					 "end");
 	}
 	return 0;
 }
 
 static int set_sizes(struct options *o, const char *arg, struct usage_error *err)
 {
-	if (!strcmp(arg, "exact"))
-		o->what.exact_sizes = true;
-	else if (!strcmp(arg, "usable"))
-		o->what.exact_sizes = false;
-	else
-		return usage_refuse(err, "--sizes %s: it is either usable or exact", arg);
-	return 0;
+	unsigned which;
+	int ret = option_choose("--sizes", SIZES_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->what.exact_sizes = which;
+	return ret;
 }
 
 static int set_stack_bytes(struct options *o, const char *arg, struct usage_error *err)
@@ -86,7 +84,7 @@ static int set_stack_bytes(struct options *o, const char *arg, struct usage_erro
 	unsigned long n;
 
 	if (!option_number(arg, OPTIONS_STACK_BYTES_MAX, &n))
-		return usage_refuse(err, "--stack-bytes %s: it is a number from 0 to %d", arg,
+		return usage_refuse(err, "--stack-bytes %s: must be a number from 0 to %d", arg,
 				    OPTIONS_STACK_BYTES_MAX);
 	o->stacks.bytes = (unsigned)n;
 	return 0;
@@ -97,31 +95,25 @@ static int set_depth(struct options *o, const char *arg, struct usage_error *err
 	unsigned long n;
 
 	if (!option_number(arg, OPTIONS_DEPTH, &n) || !n)
-		return usage_refuse(err, "--depth %s: it is a number from 1 to %d", arg, OPTIONS_DEPTH);
+		return usage_refuse(err, "--depth %s: must be a number from 1 to %d", arg, OPTIONS_DEPTH);
 	o->stacks.depth = (unsigned)n;
 	return 0;
 }
 
 static int set_unwinder(struct options *o, const char *arg, struct usage_error *err)
 {
-	static const char *const names[] = {
-		[UNWINDER_CFI] = "cfi", [UNWINDER_DWFL] = "dwfl", [UNWINDER_LIBUNWIND] = "libunwind",
-		[UNWINDER_CHECK] = "check",
-	};
+	unsigned which;
+	int ret = option_choose("--unwinder", UNWINDER_VALUES, arg, &which, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcmp(arg, names[i])) {
-			o->stacks.unwinder = i;
-			return 0;
-		}
-	}
-	return usage_refuse(err, "--unwinder %s: it is cfi, dwfl, libunwind or check", arg);
+	if (ret == 0)
+		o->stacks.unwinder = which;
+	return ret;
 }
 
 static int set_max_stall(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (duration_parse(arg, &o->max_stall_ns) || !o->max_stall_ns || o->max_stall_ns > MAX_STALL_LIMIT_NS) {
-		usage_refuse(err, "--max-stall %s: it is a duration of at most 2s", arg);
+		usage_refuse(err, "--max-stall %s: must be a duration of at most 2s", arg);
 		return usage_advise(err, "for example --max-stall 100ms");
 	}
 	return 0;
@@ -131,9 +123,9 @@ static int set_fds(struct options *o, const char *arg, struct usage_error *err)
 {
 	int end = 0;
 
-	if (sscanf(arg, "%d,%d,%d%n", &o->gdb_fds[0], &o->gdb_fds[1], &o->gdb_fds[2], &end) != 3 ||
-	    arg[end] || o->gdb_fds[0] < 3 || o->gdb_fds[1] < 3 || o->gdb_fds[2] < 3)
-		return usage_refuse(err, "--fds %s: it is three numbers of open files", arg);
+	if (sscanf(arg, "%d,%d,%d%n", &o->gdb_fds[0], &o->gdb_fds[1], &o->gdb_fds[2], &end) != 3 || arg[end] ||
+	    o->gdb_fds[0] < 3 || o->gdb_fds[1] < 3 || o->gdb_fds[2] < 3)
+		return usage_refuse(err, "--fds %s: must be three numbers of open files", arg);
 	return 0;
 }
 
@@ -156,7 +148,6 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 {
 	(void)arg;
 	(void)err;
-	o->help_about = o->command;
 	o->command = COMMAND_HELP;
 	return 0;
 }
@@ -164,115 +155,196 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 #define FLAG(name) NULL, offsetof(struct options, name)
 
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, set_pid, 0, "the process to watch, or to scan" },
-	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, set_name, 0,
-	  "the same by name; if several have it, they are listed" },
-	{ "duration", 'd', "DURATION", FOR_WATCH, set_duration, 0,
-	  "how long: 30s, 10m, 1h30m; without it: until Ctrl-C,\nSIGTERM, or the target's end" },
-	{ "budget", 0, "PCT", FOR_WATCH, option_budget, 0,
-	  "cost the target no more than that (1%): threads of it stand\nstill for us for at most such a share of any ten seconds;\n"
-	  "what leaks is then estimated from samples" },
-	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, option_family, 0,
-	  "what to watch: families or packs of rules, as `mmattach\nprobes` lists them (default libc); for report and diff:\n"
-	  "which families to show (default all that were watched)" },
-	{ "growth", 0, NULL, FOR_TARGET, option_growth, 0,
-	  "watch only where memory grows (sbrk, mmap, mprotect, ...) and\nwho was at it: a cost that cannot be measured, and a first\n"
-	  "answer to what fills the heap" },
-	{ "probe", 0, "RULE", FOR_RULES, option_probe, 0,
-	  "watch a function, e.g. 'alloc my_alloc size=arg1' or\n'free my_free'; may be given again" },
-	{ "probes", 0, "FILE", FOR_RULES, option_probes, 0,
-	  "the same from a file, a rule a line; may be given again" },
-	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES, option_ref, 0,
-	  "watch references: functions that take and drop one; which\nargument the object is (1), where in it its own count lies,\n"
-	  "and which functions return a new one; may be given again" },
-	{ "in", 0, "FUNC", FOR_RULES, option_in, 0, "count only what happens inside FUNC; may be given again" },
-	{ "from", 0, "FUNC", FOR_RULES, option_from, 0, "begin to count when FUNC is entered" },
-	{ "until", 0, "FUNC", FOR_RULES, option_until, 0, "stop counting when FUNC is entered" },
-	{ "thread", 0, "TID|NAME", FOR_LIVE, option_thread, 0,
-	  "count only what threads of this number or name take (* and ?\nin a name); may be given again" },
-	{ "module", 0, "GLOB", FOR_LIVE, option_module, 0,
-	  "count only what code of such a module takes ('lib*.so*'):\nthe caller's, behind wrappers; may be given again" },
-	{ "sizes", 0, "usable|exact", FOR_RULES, set_sizes, 0,
-	  "sizes as the allocator keeps them (default), or as they\nwere asked for (one more stop for each allocation)" },
-	{ "stack-bytes", 0, "N", FOR_LIVE, set_stack_bytes, 0,
-	  "the most that is copied of a stack, 0 to 131072 (default\n32768); how much is needed is learned for each thread" },
-	{ "depth", 0, "N", FOR_LIVE, set_depth, 0, "frames of a stack that are kept, 1 to 256 (default 256)" },
-	{ "unwinder", 0, "cfi|dwfl|libunwind|check", FOR_LIVE, set_unwinder, 0,
-	  "stack unwinder: cfi (the default; ours, while the target\nruns), libdwfl or libunwind (while the thread waits)\n"
-	  "(much slower); check: all three, and say where they differ" },
-	{ "free-stacks", 0, NULL, FOR_LIVE, FLAG(free_stacks),
-	  "record the stacks of frees, too: of a double free both are\nshown (each free costs as much as an allocation)" },
-	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT, FLAG(stacks.debuginfod),
-	  "ask the debuginfod servers of DEBUGINFOD_URLS for debug files,\nafter the watch" },
-	{ "max-stall", 0, "DURATION", FOR_LIVE, set_max_stall, 0,
-	  "how long the target may be held while we cannot keep up\n(default 100ms); then events are dropped and counted" },
-	{ "lose-sigtrap", 0, NULL, FOR_WATCH, FLAG(lose_sigtrap),
-	  "watch a target even if it loses its handling of SIGTRAP\nby that (it is refused otherwise)" },
-	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, option_output, 0,
-	  "save a trace of the watch, to report from later, elsewhere;\nfor report, diff and scan: write there instead of to stdout" },
-	{ "rotate", 0, "SIZE", FOR_WATCH, option_rotate, 0,
-	  "begin a new piece of the trace when one has reached SIZE (100M)" },
-	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, FLAG(trace.raw),
+	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, ABOUT_TARGET, set_pid, 0,
+	  "the process to watch, or to scan" },
+	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, ABOUT_TARGET, set_name, 0,
+	  "the same by name\n"
+	  "if several processes have it, they are listed, and no\n"
+	  "more is done" },
+	{ "duration", 'd', "DURATION", FOR_WATCH, ABOUT_TARGET, set_duration, 0,
+	  "how long to watch: 30s, 10m, 1h30m\n"
+	  "without it: until Ctrl-C, SIGTERM or the target's end" },
+	{ "budget", 0, "PCT", FOR_WATCH, ABOUT_BUDGET, option_budget, 0,
+	  "stop the target for at most this share of the time\n"
+	  "1% is usual: its threads are stopped for at most that\n"
+	  "share of any ten seconds; what leaks is estimated\n"
+	  "from samples" },
+	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, ABOUT_RULES, option_family, 0,
+	  "which families, or packs of rules (libc)\n"
+	  "`mmattach probes` lists them; of report and diff:\n"
+	  "which of the families that were watched to show (all)" },
+	{ "growth", 0, NULL, FOR_TARGET, ABOUT_RULES, option_growth, 0,
+	  "watch only where memory grows: sbrk, mmap, mprotect\n"
+	  "and by which stacks; the cost is too small to\n"
+	  "measure; a first answer to what fills the heap" },
+	{ "probe", 0, "RULE", FOR_RULES, ABOUT_RULES, option_probe, 0,
+	  "watch a function of your own allocator\n"
+	  "'alloc my_alloc size=arg1' or 'free my_free'; may be\n"
+	  "given several times" },
+	{ "probes", 0, "FILE", FOR_RULES, ABOUT_RULES, option_probes, 0,
+	  "the same from a file, one rule a line\n"
+	  "may be given several times" },
+	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES,
+	  ABOUT_REFERENCES, option_ref, 0,
+	  "watch references: functions to acquire and release\n"
+	  "which argument is the object (1), where in the object\n"
+	  "its own count is, and which functions return a new\n"
+	  "object; may be given several times" },
+	{ "in", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_in, 0,
+	  "count only what happens inside calls of FUNC\n"
+	  "in the thread that called it; may be given several\n"
+	  "times" },
+	{ "from", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_from, 0, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_until, 0, "stop counting when FUNC is entered" },
+	{ "thread", 0, "TID|NAME", FOR_LIVE, ABOUT_SCOPE, option_thread, 0,
+	  "count only allocations by this thread\n"
+	  "its number, or its name, in which * and ? match any\n"
+	  "letters; may be given several times" },
+	{ "module", 0, "GLOB", FOR_LIVE, ABOUT_SCOPE, option_module, 0,
+	  "count only allocations by code of this module\n"
+	  "'lib*.so*': that of the caller, behind wrappers; may\n"
+	  "be given several times" },
+	{ "sizes", 0, SIZES_VALUES, FOR_RULES, ABOUT_RULES, set_sizes, 0,
+	  "sizes as the allocator rounds them (usable)\n"
+	  "exact: as they were requested, which costs one more\n"
+	  "stop for each allocation" },
+	{ "stack-bytes", 0, "N", FOR_LIVE, ABOUT_STACKS, set_stack_bytes, 0,
+	  "copy at most N bytes of a stack (32768)\n"
+	  "0 to 131072; how many are needed is learned for each\n"
+	  "thread" },
+	{ "depth", 0, "N", FOR_LIVE, ABOUT_STACKS, set_depth, 0,
+	  "record at most N frames of a stack (256)\n"
+	  "1 to 256" },
+	{ "unwinder", 0, UNWINDER_VALUES, FOR_LIVE, ABOUT_STACKS, set_unwinder, 0,
+	  "the stack unwinder (cfi)\n"
+	  "cfi: mmattach's own, while the target runs; dwfl and\n"
+	  "libunwind: these libraries, while the thread waits,\n"
+	  "which is much slower; check: all three, and report\n"
+	  "where they differ" },
+	{ "free-stacks", 0, NULL, FOR_LIVE, ABOUT_STACKS, FLAG(free_stacks),
+	  "record the stacks of frees, too\n"
+	  "a double free is shown with both stacks; each free\n"
+	  "costs as much as an allocation" },
+	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT,
+	  ABOUT_STACKS, FLAG(stacks.debuginfod),
+	  "ask the servers of DEBUGINFOD_URLS for debug files\n"
+	  "after the watch" },
+	{ "max-stall", 0, "DURATION", FOR_LIVE, ABOUT_BUDGET, set_max_stall, 0,
+	  "how long a thread may be held (100ms)\n"
+	  "while mmattach cannot keep up; after that, events are\n"
+	  "dropped, counted and reported; at most 2s" },
+	{ "lose-sigtrap", 0, NULL, FOR_WATCH, ABOUT_TARGET, FLAG(lose_sigtrap),
+	  "watch a target that handles or ignores SIGTRAP\n"
+	  "a trap may reset its handling of SIGTRAP for good, so\n"
+	  "it is refused otherwise" },
+	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, ABOUT_TRACE, option_output, 0,
+	  "write the trace, or the report, to FILE\n"
+	  "of report, diff and scan: the report, instead of to\n"
+	  "stdout; of others: the trace, to report from later,\n"
+	  "on any machine" },
+	{ "rotate", 0, "SIZE", FOR_WATCH, ABOUT_TRACE, option_rotate, 0,
+	  "begin a new piece of the trace after SIZE: 100M\n"
+	  "64K at least" },
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, ABOUT_TRACE, FLAG(trace.raw),
 	  "leave the names of functions out of the trace" },
-	{ "on-trace-error", 0, "go-on|end", FOR_WATCH, option_on_trace_error, 0,
-	  "when the trace cannot be written (disk full): watch on\nwithout it (default), or end the watch" },
-	{ "interval", 0, "DURATION", FOR_WATCH, option_interval, 0, "an interim report every so often" },
-	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, option_format, 0,
-	  "form of the report (default text)" },
-	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, option_report_file, 0,
-	  "write the report there instead of to stdout" },
-	{ "color", 0, "auto|always|never", FOR_REPORTS, option_color, 0,
-	  "colors in the text report (default auto: on a terminal,\n"
-	  "unless NO_COLOR is set or TERM is dumb); never in a file" },
-	{ "top", 0, "N", FOR_REPORTS, option_top, 0, "show the N largest groups (default 20; 0: all)" },
-	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, option_older_than, 0,
-	  "report only blocks, and objects, of that age at least" },
-	{ "min-bytes", 0, "SIZE", FOR_REPORTS, option_min_bytes, 0,
-	  "report only groups that keep so much memory" },
-	{ "focus", 0, "REGEX", FOR_REPORTS, option_focus, 0,
-	  "report only stacks with a frame whose function, module or\nsource file matches; may be given again" },
-	{ "ignore", 0, "REGEX", FOR_REPORTS, option_ignore, 0,
-	  "leave out stacks with such a frame; may be given again" },
-	{ "suppressions", 0, "FILE", FOR_REPORTS, option_suppressions, 0,
-	  "leave out what the file names, in valgrind's or\nLeakSanitizer's form; may be given again" },
-	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(shown.gen_suppressions),
-	  "print an entry for each group behind the report, to be\nkept in such a file" },
-	{ "wrappers", 0, "skip|show", FOR_REPORTS, option_wrappers, 0,
-	  "functions that only pass an allocation on (operator new,\nstrdup, xmalloc) at the front of stacks (default skip)" },
-	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, FLAG(shown.per_object),
-	  "of objects with references: list each one behind the groups,\nwith the stacks that acquired and released it" },
-	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, option_block_list, 0,
-	  "instead of the report, list each block (or object) of its\nentry N, oldest first; --top 0 for more than 20" },
-	{ "block-at", 0, "ADDR,...", FOR_REPORT, option_block_at, 0,
-	  "instead of the report, say in which block each address lies\n(hexadecimal), which stack allocated it, and its group" },
-	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_error_exitcode, 0,
-	  "exit with N if anything is reported; of scan: if\nanything is lost" },
-	{ "verdicts", 0, "auto|yes|no", FOR_LIVE | FOR_SCAN, option_verdicts, 0,
-	  "find out at the end which blocks are lost, for which the\nprocess is stopped once (default auto: if it stands still for\n"
-	  "no longer than --max-pause); yes: at any length, and at each\n--interval too; of scan: default yes" },
-	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, option_max_pause, 0,
-	  "do not stop the process for verdicts if it is expected to\nstand still for longer (default 200ms; of scan: 1s)" },
-	{ "core", 0, "FILE", FOR_SCAN, option_core, 0, "scan a core file instead of a process" },
-	{ "exe", 0, "FILE", FOR_SCAN, option_exe, 0,
-	  "the program that left the core, if it is not where it was" },
-	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, option_who_points_at, 0,
-	  "instead of the report of a scan, what points at each address,\nor at the block in which it lies (hexadecimal); of a watch,\n"
-	  "behind its report, as it was when verdicts were made: also of\nblocks with the verdict possible or reachable, one a stack" },
-	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, option_show, 0,
-	  "report only blocks with such a verdict: definite,\nindirect, possible, reachable" },
-	{ "with-trace", 0, "TRACE", FOR_SCAN, option_with_trace, 0,
-	  "the trace of a watch of that process: blocks that it saw\nbeing taken get their stacks; may be given again" },
-	{ "json", 0, NULL, FOR_PROBES, FLAG(json), "of a process: the plan of each function as JSON" },
-	{ "maps", 0, "FILE", FOR_IMPORT, option_maps, 0,
-	  "what was mapped where, as mmleak saved it: for names" },
-	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, set_fds, 0,
-	  "of `mmattach gdb`: what gdbscripts/mmleak.py hands over" },
-	{ "quiet", 'q', NULL, FOR_ALL, FLAG(quiet), "no messages but errors" },
-	{ "verbose", 'v', NULL, FOR_ALL, FLAG(verbose), "more messages" },
-	{ "debug", 0, "DOMAIN,...", FOR_ALL, set_debug, 0,
-	  "print what happens inside; domains are listed below" },
-	{ "version", 'V', NULL, FOR_ALL, set_version, 0, "print the version" },
-	{ "help", 'h', NULL, FOR_ALL, set_help, 0, "print this" },
+	{ "on-trace-error", 0, ON_TRACE_ERROR_VALUES, FOR_WATCH, ABOUT_TRACE, option_on_trace_error, 0,
+	  "if the trace cannot be written (go-on)\n"
+	  "a disk is full, for example: continue the watch\n"
+	  "without it, or end the watch" },
+	{ "interval", 0, "DURATION", FOR_WATCH, ABOUT_OUTPUT, option_interval, 0,
+	  "print an interim report this often\n"
+	  "1s at least" },
+	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, ABOUT_OUTPUT, option_format, 0,
+	  "form of the report (text)" },
+	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, ABOUT_OUTPUT, option_report_file, 0,
+	  "write the report to FILE instead of to stdout" },
+	{ "color", 0, COLOR_VALUES, FOR_REPORTS, ABOUT_OUTPUT, option_color, 0,
+	  "colors in the text report (auto)\n"
+	  "auto: on a terminal, unless NO_COLOR is set or TERM\n"
+	  "is dumb; never in a file" },
+	{ "no-pager", 0, NULL, FOR_REPORTS, ABOUT_OUTPUT, FLAG(no_pager),
+	  "print the text report to a terminal as it is\n"
+	  "otherwise it is shown with MMATTACH_PAGER, PAGER or\n"
+	  "less" },
+	{ "top", 0, "N", FOR_REPORTS, ABOUT_FILTERS, option_top, 0,
+	  "show the N largest groups (20); 0: all" },
+	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, ABOUT_FILTERS, option_older_than, 0,
+	  "report only blocks, and objects, at least this old" },
+	{ "min-bytes", 0, "SIZE", FOR_REPORTS, ABOUT_FILTERS, option_min_bytes, 0,
+	  "report only groups with at least SIZE of live memory" },
+	{ "focus", 0, "REGEX", FOR_REPORTS, ABOUT_FILTERS, option_focus, 0,
+	  "report only stacks with a frame that matches\n"
+	  "by its function, module or source file; may be given\n"
+	  "several times" },
+	{ "ignore", 0, "REGEX", FOR_REPORTS, ABOUT_FILTERS, option_ignore, 0,
+	  "leave out stacks with a frame that matches\n"
+	  "may be given several times" },
+	{ "suppressions", 0, "FILE", FOR_REPORTS, ABOUT_FILTERS, option_suppressions, 0,
+	  "leave out what the file names\n"
+	  "in the form of valgrind or LeakSanitizer; may be\n"
+	  "given several times" },
+	{ "gen-suppressions", 0, NULL, FOR_WATCH | FOR_REPORT, ABOUT_FILTERS, FLAG(shown.gen_suppressions),
+	  "print a suppression for each group after the report\n"
+	  "to be put into such a file" },
+	{ "wrappers", 0, WRAPPERS_VALUES, FOR_REPORTS, ABOUT_STACKS, option_wrappers, 0,
+	  "wrappers at the front of stacks (skip)\n"
+	  "functions that only forward an allocation, as\n"
+	  "operator new, strdup or xmalloc" },
+	{ "per-object", 0, NULL, FOR_WATCH | FOR_REPORT, ABOUT_REFERENCES, FLAG(shown.per_object),
+	  "list each object with references after the groups\n"
+	  "with the stacks that acquired and released them" },
+	{ "block-list", 0, "[FAMILY:]N", FOR_REPORT, ABOUT_BLOCKS, option_block_list, 0,
+	  "list each block, or object, of group N\n"
+	  "instead of the report; oldest first; 20 of them, or\n"
+	  "as many as --top says" },
+	{ "block-at", 0, "ADDR,...", FOR_REPORT, ABOUT_BLOCKS, option_block_at, 0,
+	  "show in which block each address lies\n"
+	  "(hexadecimal), which stack allocated it, and its\n"
+	  "group; instead of the report" },
+	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_OUTPUT, option_error_exitcode, 0,
+	  "exit with N if anything is reported\n"
+	  "of scan: if anything is lost" },
+	{ "verdicts", 0, VERDICTS_VALUES, FOR_LIVE | FOR_SCAN, ABOUT_VERDICTS, option_verdicts, 0,
+	  "find out at the end which blocks are lost (auto)\n"
+	  "the process is stopped once; auto: if that is\n"
+	  "expected to last no longer than --max-pause; yes:\n"
+	  "however long, and for each --interval, too; no:\n"
+	  "never; of scan, auto means yes" },
+	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, ABOUT_VERDICTS, option_max_pause, 0,
+	  "the longest pause to expect for verdicts (200ms)\n"
+	  "if it is expected to last longer, the process is not\n"
+	  "stopped, and there are none; of scan: 1s" },
+	{ "core", 0, "FILE", FOR_SCAN, ABOUT_TARGET, option_core, 0,
+	  "scan a core file instead of a process" },
+	{ "exe", 0, "FILE", FOR_SCAN, ABOUT_TARGET, option_exe, 0,
+	  "the program that left the core, if it was moved" },
+	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, ABOUT_BLOCKS, option_who_points_at, 0,
+	  "show what points at each address, or at its block\n"
+	  "(hexadecimal); of scan: instead of the report; of\n"
+	  "watch: after it, as it was when verdicts were made,\n"
+	  "also for all blocks that are possible or reachable,\n"
+	  "one a stack" },
+	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_VERDICTS, option_show, 0,
+	  "report only blocks with such a verdict\n"
+	  "definite, indirect, possible, reachable" },
+	{ "with-trace", 0, "TRACE", FOR_SCAN, ABOUT_TRACE, option_with_trace, 0,
+	  "take the stacks of blocks from a trace\n"
+	  "of a watch of that process, which saw them allocated;\n"
+	  "may be given several times" },
+	{ "json", 0, NULL, FOR_PROBES, ABOUT_RULES, FLAG(json),
+	  "print the plan of each function as JSON\n"
+	  "of a process: with -p or -n" },
+	{ "maps", 0, "FILE", FOR_IMPORT, ABOUT_TRACE, option_maps, 0,
+	  "the mappings that mmleak saved, to look up names" },
+	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, ABOUT_GENERAL, set_fds, 0,
+	  "of `mmattach gdb`: what gdbscripts/mmleak.py passes" },
+	{ "quiet", 'q', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(quiet), "print no messages but errors, no progress" },
+	{ "verbose", 'v', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(verbose), "print more messages" },
+	{ "debug", 0, "DOMAIN,...", FOR_ALL, ABOUT_GENERAL, set_debug, 0,
+	  "print what happens in these domains" },
+	{ "version", 'V', NULL, FOR_ALL, ABOUT_GENERAL, set_version, 0, "print the version" },
+	{ "help", 'h', NULL, FOR_ALL, ABOUT_GENERAL, set_help, 0,
+	  "print help, of a command if one is given" },
 };
 
 _Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * option_table: one line for each option: its name, the commands it is for,
- * its text in --help, and the handler that puts its argument
- * into struct options. options.c parses by this table.
+ * option_table: one line for each option: its name, the commands it is for, what it is about, its text in
+ * help, and the handler that puts its argument into struct options. options.c parses by this table, and
+ * options_help.c prints it.
  */
 #ifndef MM_OPTION_TABLE_H
 #define MM_OPTION_TABLE_H
@@ -24,14 +24,26 @@ enum {
 #define FOR_REPORTS (FOR_WATCH | FOR_REPORT | FOR_DIFF | FOR_SCAN)
 #define FOR_ALL (FOR_WATCH | FOR_PROBES | FOR_REPAIR | FOR_FILES | FOR_GDB | FOR_SCAN)
 
+/* Each is a topic of `mmattach help` (help_topics.h), in this order. */
+enum option_subject {
+	ABOUT_TARGET, ABOUT_RULES, ABOUT_REFERENCES, ABOUT_SCOPE, ABOUT_BUDGET, ABOUT_STACKS, ABOUT_TRACE,
+	ABOUT_OUTPUT, ABOUT_FILTERS, ABOUT_VERDICTS, ABOUT_BLOCKS, ABOUT_GENERAL,
+	SUBJECT_COUNT
+};
+
 struct option_line {
-	const char *name;	/* long; NULL: only short */
+	const char *name;	/* long */
 	char letter;		/* short; 0: only long */
-	const char *arg;	/* the name of its argument; NULL: takes none */
+	const char *arg;	/* the name of its argument, or its values "a|b"; NULL: takes none */
 	unsigned commands;
+	enum option_subject subject;
 	/* 0, -ENOMEM, or -EINVAL with @err filled */
 	int (*handler)(struct options *o, const char *arg, struct usage_error *err);
 	size_t flag;		/* handler NULL: which bool in struct options becomes true */
+	/*
+	 * The first line says enough to stand alone, with the default in parentheses; the others are details.
+	 * At most 53 columns.
+	 */
 	const char *help;
 };
 

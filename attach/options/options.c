@@ -11,18 +11,22 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/help_topics.h"
 #include "attach/options/option_arg.h"
 #include "attach/options/option_table.h"
 #include "attach/options/options_check.h"
 #include "attach/options/options_help.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/pager.h"
+#include "base/statusline.h"
 #include "base/version.h"
 
-#define COMMANDS "report, diff, shrink, import, scan, probes and repair"
+#define COMMANDS "watch, report, diff, shrink, import, scan, probes and repair"
 
 struct parser {
 	int argc;
@@ -34,63 +38,15 @@ struct parser {
 	struct usage_error *err;
 };
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t ab = a < b ? a : b;
-
-	return ab < c ? ab : c;
-}
-
-/* How many letters must be changed, added or removed to turn @a into @b; 99 for long words. */
-static size_t edit_distance(const char *a, const char *b)
-{
-	size_t row[32], n = strlen(b);
-
-	if (n >= 32)
-		return 99;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = j;
-	for (size_t i = 1; *a; i++, a++) {
-		size_t diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			size_t above = row[j];
-
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (*a != b[j - 1]));
-			diagonal = above;
-		}
-	}
-	return row[n];
-}
-
-static const char *nearest_option(const char *word)
-{
-	size_t best = strlen(word) / 3 + 1;
-	const char *name = NULL;
-
-	for (size_t i = 0; i < option_count; i++) {
-		size_t d = edit_distance(word, option_table[i].name);
-
-		/* A beginning of a name is as good as one typing error. */
-		if (strlen(word) > 2 && !strncmp(word, option_table[i].name, strlen(word)))
-			d = d < 1 ? d : 1;
-		if (d <= best) {
-			best = d - (d > 0);
-			name = option_table[i].name;
-		}
-	}
-	return name;
-}
-
 static int refuse_unknown(struct parser *p, const char *shown, const char *word)
 {
-	const char *near = nearest_option(word);
+	struct nearest near = nearest_to(word, strlen(word));
 
+	for (size_t i = 0; i < option_count; i++)
+		nearest_try(&near, option_table[i].name, strlen(option_table[i].name));
 	usage_refuse(p->err, "unknown option %s", shown);
-	if (near)
-		return usage_advise(p->err, "did you mean --%s?", near);
-	return usage_advise(p->err, "mmattach --help lists the options");
+	usage_advise(p->err, "`mmattach help " OPTIONS_HELP_ALL "` lists the options");
+	return usage_suggest(p->err, "--", &near);
 }
 
 /* The next word as the argument of @line; NULL if there is none. */
@@ -114,8 +70,7 @@ static int refuse_missing(struct parser *p, const struct option_line *line, cons
 	if (line->letter)
 		return usage_advise(p->err, "-%c %s: %.*s", line->letter, line->arg,
 				    (int)strcspn(line->help, "\n"), line->help);
-	return usage_advise(p->err, "--%s %s: %.*s", line->name, line->arg, (int)strcspn(line->help, "\n"),
-			    line->help);
+	return usage_advise(p->err, "--%s %s: %.*s", line->name, line->arg, (int)strcspn(line->help, "\n"), line->help);
 }
 
 static int apply(struct parser *p, const struct option_line *line, const char *shown, const char *arg)
@@ -196,36 +151,43 @@ static int take_repair_pid(struct parser *p, const char *word)
 	return 0;
 }
 
-/* COMMAND_WATCH: @word is not a command. */
-static enum command command_called(const char *word)
-{
-	for (enum command i = COMMAND_PROBES; i < COMMAND_HELP; i++)
-		if (!strcmp(word, options_command_name(i)))
-			return i;
-	return COMMAND_WATCH;
-}
-
 static bool take_command(struct parser *p, const char *word)
 {
-	const enum command c = p->command_given ? COMMAND_WATCH : command_called(word);
-
-	if (c == COMMAND_WATCH)
-		return false;
-	p->o->command = c;
-	p->command_given = true;
-	return true;
+	for (enum command c = 0; c < COMMAND_HELP && !p->command_given; c++) {
+		if (strcmp(word, options_command_name(c)) != 0)
+			continue;
+		p->o->command = c;
+		p->o->help_topic = word;
+		p->command_given = true;
+		return true;
+	}
+	return false;
 }
 
-/* mmattach help [COMMAND] */
+static int refuse_topic(struct parser *p, const char *word)
+{
+	struct nearest near = nearest_to(word, strlen(word));
+	cleanup_strbuf struct strbuf names = STRBUF_INIT;
+
+	for (const struct help_topic *t = help_topics; t->name; t++) {
+		nearest_try(&near, t->name, strlen(t->name));
+		strbuf_printf(&names, "%s, ", t->name);
+	}
+	usage_refuse(p->err, "help %s: there is no such topic", word);
+	if (near.name)
+		return usage_advise(p->err, "did you mean %s? topics are %s" OPTIONS_HELP_ALL, near.name,
+				    strbuf_str(&names));
+	return usage_advise(p->err, "topics are %s" OPTIONS_HELP_ALL, strbuf_str(&names));
+}
+
+/* mmattach help [TOPIC] */
 static int take_help(struct parser *p)
 {
 	const char *word = p->at < p->argc ? p->argv[p->at] : NULL;
 
-	p->o->help_about = word ? command_called(word) : COMMAND_WATCH;
-	if (word && p->o->help_about == COMMAND_WATCH) {
-		usage_refuse(p->err, "help %s: there is no such command", word);
-		return usage_advise(p->err, "commands are " COMMANDS);
-	}
+	if (word && strcmp(word, OPTIONS_HELP_ALL) != 0 && !help_topic_find(word))
+		return refuse_topic(p, word);
+	p->o->help_topic = word;
 	p->o->command = COMMAND_HELP;
 	return 0;
 }
@@ -233,13 +195,26 @@ static int take_help(struct parser *p)
 /* The first word after import. */
 static int take_import_kind(struct parser *p, const char *word)
 {
-	if (!strcmp(word, "mmleak"))
-		p->o->import = IMPORT_MMLEAK;
-	else if (!strcmp(word, "mtrace"))
-		p->o->import = IMPORT_MTRACE;
-	else
-		return usage_refuse(p->err, "import %s: it is either mmleak or mtrace", word);
-	return 0;
+	unsigned which;
+	int ret = option_choose("import", IMPORT_VALUES, word, &which, p->err);
+
+	if (ret == 0)
+		p->o->import = IMPORT_NONE + 1 + which;
+	return ret;
+}
+
+static int refuse_as_command(struct parser *p, const char *word)
+{
+	struct nearest near = nearest_to(word, strlen(word));
+
+	for (enum command c = 0; c < COMMAND_GDB; c++)
+		nearest_try(&near, options_command_name(c), strlen(options_command_name(c)));
+	nearest_try(&near, "help", strlen("help"));
+	usage_advise(p->err,
+		     "commands are " COMMANDS "; to watch a running process: mmattach -n %s; to start a "
+		     "program: mmattach -- %s",
+		     word, word);
+	return usage_suggest(p->err, "mmattach ", &near);
 }
 
 static int refuse_word(struct parser *p, const char *word)
@@ -250,9 +225,9 @@ static int refuse_word(struct parser *p, const char *word)
 
 	usage_refuse(p->err, "unexpected argument '%s'", word);
 	if (p->o->command == COMMAND_WATCH && (p->o->pid || p->o->name) && !duration_parse(word, &ns) && ns)
-		return usage_advise(
-			p->err, "to watch for that long: -d %s; of more than one process, each wants a mmattach of its own",
-			word);
+		return usage_advise(p->err,
+				    "to watch for that long: -d %s; for another process, run mmattach again",
+				    word);
 	if (p->o->command == COMMAND_SCAN && option_number(word, INT_MAX, &pid))
 		return usage_advise(p->err, "to scan process %s: mmattach scan -p %s", word, word);
 	if (p->o->command == COMMAND_SCAN)
@@ -264,11 +239,8 @@ static int refuse_word(struct parser *p, const char *word)
 	if (n > 4 && !strcmp(word + n - 4, ".mmt"))
 		return usage_advise(p->err, "to report from a trace: mmattach report %s", word);
 	if (p->o->command == COMMAND_PROBES)
-		return usage_advise(p->err, "mmattach probes -p PID");
-	return usage_advise(p->err,
-			    "commands are " COMMANDS
-			    "; to watch a running process: -n %s; to start a program: mmattach -- %s",
-			    word, word);
+		return usage_advise(p->err, "of a process: mmattach probes -p PID");
+	return refuse_as_command(p, word);
 }
 
 /* A word that is not an option: a command, a file, or the process to repair. */
@@ -372,6 +344,23 @@ static void take_effect(const struct options *o)
 		log_set_quiet();
 	if (o->verbose)
 		log_set_verbose();
+	/* what a program writes to the same terminal, or gdb, must not be overwritten */
+	if (!o->quiet && !o->program && o->command != COMMAND_GDB)
+		statusline_open();
+}
+
+static void refuse_domain(const char *word)
+{
+	struct nearest near = nearest_to(word, strlen(word));
+	const char *name, *what;
+
+	for (size_t i = 0; log_domain_describe(i, &name, &what); i++)
+		nearest_try(&near, name, strlen(name));
+	log_error("--debug %s: there is no such domain", word);
+	if (near.name)
+		log_hint("did you mean %s?", near.name);
+	else
+		log_hint("`mmattach help general` lists the domains; all means every one");
 }
 
 static bool enable_debug(const struct options *o)
@@ -380,8 +369,7 @@ static bool enable_debug(const struct options *o)
 
 	if (!o->debug || !log_debug_enable(o->debug, bad, sizeof(bad)))
 		return true;
-	log_error("--debug: there is no domain '%s'", bad);
-	log_hint("mmattach --help lists them; all means every one");
+	refuse_domain(bad);
 	return false;
 }
 
@@ -396,6 +384,18 @@ static void report_error(int ret, const struct usage_error *err)
 		log_hint("%s", err->hint);
 }
 
+static void print_help(const struct options *o)
+{
+	cleanup_free char *text = NULL;
+	size_t n = 0;
+	FILE *f = o->no_pager ? NULL : open_memstream(&text, &n);
+
+	if (f)
+		options_help(o->help_topic, f);
+	if (!f || fclose(f) != 0 || !pager_show(text, n))
+		options_help(o->help_topic, stdout);
+}
+
 bool options_start(int argc, char **argv, struct options *out, int *status)
 {
 	struct usage_error err;
@@ -403,6 +403,7 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 
 	if (argc <= 1) {
 		options_usage(stderr);
+		fputs("mmattach --help shows examples and options\n", stderr);
 		*status = 2;
 		return false;
 	}
@@ -412,7 +413,7 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 		return false;
 	}
 	if (out->command == COMMAND_HELP)
-		options_help(out->help_about, stdout);
+		print_help(out);
 	if (out->command == COMMAND_VERSION)
 		puts("mmattach " MM_VERSION);
 	*status = enable_debug(out) ? 0 : 2;

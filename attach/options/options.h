@@ -2,7 +2,7 @@
 /*
  * options: the command line as plain data.
  *
- *	mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)
  *	mmattach report [options] TRACE...
  *	mmattach diff [options] OLD NEW
  *	mmattach shrink TRACE... -o OUT
@@ -10,12 +10,11 @@
  *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
  *	mmattach probes [options] [-p PID | -n NAME]
  *	mmattach repair [options] PID
- *	mmattach help [COMMAND]
+ *	mmattach help [TOPIC]
  *	mmattach gdb --fds N,N,N -p PID [options]	for gdbscripts/mmleak.py alone
  *
- * Every option is a line of one table (option_table.h), which both parsing and --help
- * use. A command line that cannot be understood is refused with what is wrong and
- * what to write instead; nothing is guessed.
+ * Every option is a line of one table (option_table.h), which both parsing and help use. A command line that
+ * cannot be understood is refused with what is wrong and what to write instead; nothing is guessed.
  */
 #ifndef MM_OPTIONS_H
 #define MM_OPTIONS_H
@@ -117,7 +116,7 @@ struct options_single {
 
 struct options {
 	enum command command;
-	enum command help_about;	/* of COMMAND_HELP; COMMAND_WATCH: everything */
+	const char *help_topic;		/* of COMMAND_HELP; NULL: the overview */
 	pid_t pid;			/* 0: not given */
 	/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
 	int gdb_fds[3];
@@ -130,7 +129,7 @@ struct options {
 	uint64_t max_stall_ns;
 	bool lose_sigtrap;		/* the target's handler of SIGTRAP may be lost */
 	bool free_stacks;
-	const char *output;		/* -o: the trace; for report and diff, the report; NULL: none */
+	const char *output;		/* -o: the trace; of report, diff and scan, the report; NULL: none */
 	struct options_trace trace;
 	uint64_t interval_ns;		/* between interim reports; 0: none */
 	const struct report_format *format;
@@ -147,6 +146,7 @@ struct options {
 	const char *maps;		/* NULL: none */
 	struct option_list files;	/* of report, diff, shrink, import */
 	bool quiet, verbose;
+	bool no_pager;
 	const char *debug;		/* NULL: none */
 };
 

@@ -13,9 +13,9 @@
 const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
-		[COMMAND_WATCH] = "watching", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report",  [COMMAND_DIFF] = "diff",	   [COMMAND_SHRINK] = "shrink",
-		[COMMAND_IMPORT] = "import",  [COMMAND_SCAN] = "scan",	   [COMMAND_GDB] = "gdb",
+		[COMMAND_WATCH] = "watch", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_SCAN] = "scan", [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];
@@ -26,16 +26,29 @@ bool command_takes_files(enum command c)
 	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
 }
 
+static void refuse_option(const struct options *o, const struct option_line *line, struct usage_error *err)
+{
+	cleanup_strbuf struct strbuf others = STRBUF_INIT;
+
+	for (enum command c = 0; c < COMMAND_HELP; c++)
+		if (line->commands >> c & 1)
+			strbuf_printf(&others, "%s%s", others.len ? ", " : "", options_command_name(c));
+	usage_refuse(err, "--%s is no option of %s", line->name, options_command_name(o->command));
+	if (o->command == COMMAND_REPAIR && o->pid)
+		usage_advise(err, "mmattach repair %d", (int)o->pid);
+	else
+		usage_advise(err, "it is one of %s; `mmattach help %s` lists the options of %s",
+			     strbuf_str(&others), options_command_name(o->command),
+			     options_command_name(o->command));
+}
+
 /* Options that do not apply to the command are refused rather than ignored. */
 static int check_used(const struct options *o, uint64_t used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count; i++) {
 		if (!(used >> i & 1) || (option_table[i].commands >> o->command & 1))
 			continue;
-		usage_refuse(err, "--%s means nothing to %s", option_table[i].name,
-			     options_command_name(o->command));
-		if (o->command == COMMAND_REPAIR && o->pid)
-			usage_advise(err, "mmattach repair %d", (int)o->pid);
+		refuse_option(o, &option_table[i], err);
 		return -EINVAL;
 	}
 	return 0;
@@ -46,16 +59,16 @@ static int check_target(const struct options *o, struct usage_error *err)
 	int given = !!o->pid + !!o->name + !!o->program;
 
 	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
-		usage_refuse(err, "%s: only one of them can say what to watch",
+		usage_refuse(err, "%s: only one process can be watched",
 		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
 		return usage_advise(
 			err,
 			"either a running process (-p PID or -n NAME), or a program to start (-- PROGRAM)");
 	}
 	if (o->command == COMMAND_PROBES && o->program)
-		return usage_refuse(err, "probes looks at a running process: mmattach probes -p PID");
+		return usage_refuse(err, "probes is for a running process: mmattach probes -p PID");
 	if (o->command == COMMAND_PROBES && o->json && !given)
-		return usage_refuse(err, "--json is about a process: mmattach probes --json -p PID");
+		return usage_refuse(err, "--json needs a process: mmattach probes --json -p PID");
 	if (o->command == COMMAND_GDB && (!o->pid || !o->gdb_fds[0])) {
 		usage_refuse(err, "mmattach gdb is started by gdbscripts/mmleak.py");
 		return usage_advise(err, "in gdb: source gdbscripts/mmleak.py, then mmleak start");
@@ -68,7 +81,8 @@ static int check_target(const struct options *o, struct usage_error *err)
 	}
 	if (o->command == COMMAND_WATCH && !given) {
 		usage_refuse(err, "nothing to watch");
-		return usage_advise(err, "name it: -p PID, -n NAME, or -- PROGRAM ARG...");
+		return usage_advise(err, "name a process or a program: -p PID, -n NAME, or -- PROGRAM "
+					 "ARG...");
 	}
 	return 0;
 }
@@ -94,17 +108,16 @@ static int check_files(const struct options *o, struct usage_error *err)
 	if (!command_takes_files(o->command))
 		return 0;
 	if (o->command == COMMAND_IMPORT && !o->import) {
-		usage_refuse(err, "import what?");
+		usage_refuse(err, "import needs a kind: mmleak or mtrace");
 		return usage_advise(err, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT");
 	}
 	if (o->command == COMMAND_IMPORT && o->import == IMPORT_MTRACE && o->maps)
-		return usage_refuse(err, "--maps means nothing to import mtrace: its lines name the files");
+		return usage_refuse(err, "--maps is no option of import mtrace, whose lines name the files");
 	if (o->command == COMMAND_DIFF && o->files.n != 2) {
-		usage_refuse(err, "diff compares two traces, and %zu %s given", o->files.n,
+		usage_refuse(err, "diff compares two traces, but %zu %s given", o->files.n,
 			     o->files.n == 1 ? "is" : "are");
-		return usage_advise(
-			err,
-			"mmattach diff OLD NEW; pieces of one run can be put together by mmattach shrink");
+		return usage_advise(err, "mmattach diff OLD NEW; mmattach shrink joins the pieces of one "
+					 "watch");
 	}
 	if (!o->files.n) {
 		usage_refuse(err, "%s needs the name of a file", options_command_name(o->command));
@@ -115,7 +128,7 @@ static int check_files(const struct options *o, struct usage_error *err)
 				    o->command == COMMAND_REPORT ? "" : " -o OUT");
 	}
 	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
-		usage_refuse(err, "%s needs to know where to write", options_command_name(o->command));
+		usage_refuse(err, "%s needs the name of the file to write", options_command_name(o->command));
 		return usage_advise(err, "-o OUT.mmt");
 	}
 	return 0;
@@ -142,14 +155,15 @@ static int check_blocks(const struct options *o, struct usage_error *err)
 	if (option_format_check_can(o, report_format_has_singles, option, err))
 		return -EINVAL;
 	if (o->shown.gen_suppressions)
-		return usage_refuse(
-			err, "%s and --gen-suppressions: one is about single blocks, the other about the whole report",
-			option);
+		return usage_refuse(err,
+				    "%s and --gen-suppressions: one is for single blocks, the other for the "
+				    "whole report",
+				    option);
 	if (o->shown.per_object && o->format->for_people)
-		return usage_refuse(
-			err,
-			"%s and --per-object: one is about single blocks, the other about the whole report",
-			option);
+		return usage_refuse(err,
+				    "%s and --per-object: one is for single blocks, the other for the whole "
+				    "report",
+				    option);
 	return 0;
 }
 
@@ -157,12 +171,13 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 {
 	if (o->command == COMMAND_GDB && o->verdicts == VERDICTS_YES) {
 		usage_refuse(err, "--verdicts yes: " VERDICTS_UNDER_GDB);
-		return usage_advise(err, "mmleak hand-over gives the watch to mmattach itself; or save a "
-					 "core and scan it: generate-core-file, mmattach scan --core FILE");
+		return usage_advise(err, "mmleak hand-over passes the watch to mmattach itself; or save a "
+					 "core and scan it: "
+					 "generate-core-file, mmattach scan --core FILE");
 	}
 	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
-		return usage_refuse(err,
-				    "--max-pause means nothing with --verdicts no: no process is stopped");
+		return usage_refuse(err, "--max-pause and --verdicts no: without verdicts the process is not "
+					 "paused");
 	return 0;
 }
 
@@ -170,15 +185,14 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 static const char *against_growth(const struct options *o)
 {
 	if (o->what.families.n > 1 || o->what.probes.len || o->what.probe_files.n || o->what.rules.len)
-		return "--growth watches nothing but where memory grows";
+		return "--growth watches only where memory grows, and no other rules";
 	if (o->verdicts == VERDICTS_YES || o->max_pause_ns)
 		return "--growth has no verdicts: ranges of memory are no blocks";
 	if (o->what.exact_sizes)
-		return "--sizes exact means nothing to --growth: ranges are as large as they are";
+		return "--growth and --sizes exact: sizes of ranges are exact already";
 	if (o->free_stacks)
-		return "--free-stacks means nothing to --growth: the stacks that return memory are not "
-		       "recorded";
-	return o->shown.per_object ? "--per-object means nothing to --growth: it counts no references" : NULL;
+		return "--growth and --free-stacks: stacks that return memory are not recorded";
+	return o->shown.per_object ? "--growth and --per-object: no references are counted" : NULL;
 }
 
 static int check_growth(const struct options *o, struct usage_error *err)
@@ -188,7 +202,7 @@ static int check_growth(const struct options *o, struct usage_error *err)
 	if (!why)
 		return 0;
 	usage_refuse(err, "%s", why);
-	return usage_advise(err, "other rules go with --family growth: --family libc,growth");
+	return usage_advise(err, "together with others: --family libc,growth");
 }
 
 int options_check(const struct options *o, uint64_t used, struct usage_error *err)

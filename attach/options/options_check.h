@@ -11,7 +11,7 @@
 /* @used: a bit for each line of option_table that was given. 0, or -EINVAL with @err filled. */
 must_check int options_check(const struct options *o, uint64_t used, struct usage_error *err);
 
-/* The command's word; "watching" for COMMAND_WATCH, which has none. */
+/* The command's word, of commands before COMMAND_HELP. */
 const char *options_command_name(enum command c);
 
 /* Are the words after the command names of files? */

@@ -1,105 +1,288 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * options_help: see options_help.h.
+ *
+ * The overview is one screen of 24 lines, with the most used options. A command's topic has a line for each
+ * of its options, a subject's has their whole texts. The topic of a watch, which has more options than a
+ * screen has lines, names those that have a subject of their own.
+ */
 #include "attach/options/options_help.h"
 
 #include <string.h>
 
+#include "attach/options/help_topics.h"
 #include "attach/options/option_table.h"
 #include "base/log.h"
 
-#define HELP_COLUMN 24
+#define WIDTH 80
+#define HELP_COLUMN 24		/* for names of options, after a margin of 2 */
+#define WHAT_COLUMN 10
 
-static void help_line(FILE *out, const struct option_line *line)
+/* --- lists of words, wrapped --- */
+
+struct wrapped {
+	FILE *out;
+	int indent, at;		/* columns */
+	bool any;
+};
+
+/* The line has been written up to column @at, or, if that is 0, @indent. */
+static struct wrapped wrapped_begin(FILE *out, int indent, int at)
 {
-	char left[96];
-	const char *text = line->help;
-	size_t n;
+	return (struct wrapped){ .out = out, .indent = indent, .at = at ? at : indent };
+}
 
-	if (line->letter)
-		snprintf(left, sizeof(left), "-%c, --%s%s%s", line->letter, line->name, line->arg ? " " : "",
-			 line->arg ? line->arg : "");
-	else
-		snprintf(left, sizeof(left), "    --%s%s%s", line->name, line->arg ? " " : "",
-			 line->arg ? line->arg : "");
-	n = strcspn(text, "\n");
+static void wrapped_add(struct wrapped *w, const char *dashes, const char *word)
+{
+	const int n = (int)(strlen(dashes) + strlen(word));	/* and a blank before it, a comma behind it */
+
+	if (w->any) {
+		fputc(',', w->out);
+		w->at++;
+	}
+	if (w->any && w->at + n + 2 > WIDTH) {
+		fprintf(w->out, "\n%*s", w->indent, "");
+		w->at = w->indent;
+	} else if (w->any) {
+		w->at += fprintf(w->out, " ");
+	}
+	w->at += fprintf(w->out, "%s%s", dashes, word);
+	w->any = true;
+}
+
+/* --- one option --- */
+
+static void option_text(FILE *out, const char *left, const char *text, size_t n)
+{
+	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, left, (int)n, text);
+}
+
+/* Its name, and the first line of its text. Returns the other lines. */
+static const char *option_summary(FILE *out, const struct option_line *line)
+{
+	const size_t n = strcspn(line->help, "\n");
+	char left[96], letter[] = { '-', line->letter, ',', ' ', '\0' };
+
+	snprintf(left, sizeof(left), "%s--%s%s%s", line->letter ? letter : "    ", line->name,
+		 line->arg ? " " : "", line->arg ? line->arg : "");
 	/* an option too long for the column gets a line of its own */
-	if (strlen(left) > HELP_COLUMN)
+	if (strlen(left) > HELP_COLUMN) {
 		fprintf(out, "  %s\n", left);
-	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, strlen(left) > HELP_COLUMN ? "" : left, (int)n, text);
-	while (text[n]) {
-		text += n + 1;
-		n = strcspn(text, "\n");
-		fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, "", (int)n, text);
+		left[0] = '\0';
+	}
+	option_text(out, left, line->help, n);
+	return line->help + n;
+}
+
+/* The commands that have it, unless all have. `mmattach gdb` has what a watch has. */
+static void option_commands(FILE *out, const struct option_line *line)
+{
+	struct wrapped w;
+
+	if (line->commands == FOR_ALL || line->commands == FOR_GDB)
+		return;
+	fprintf(out, "%*s", HELP_COLUMN + 3, "");
+	w = wrapped_begin(out, HELP_COLUMN + 3, 0);
+	for (const struct help_topic *t = help_topics; help_topic_is_command(t); t++)
+		if (t->command != COMMAND_GDB && line->commands >> t->command & 1)
+			wrapped_add(&w, w.any ? "" : "(", t->name);
+	fputs(")\n", out);
+}
+
+static void option_in_full(FILE *out, const struct option_line *line)
+{
+	const char *text = option_summary(out, line);
+
+	while (*text) {
+		size_t n = strcspn(++text, "\n");
+
+		option_text(out, "", text, n);
+		text += n;
+	}
+	option_commands(out, line);
+}
+
+/* --- parts of a screen --- */
+
+/* Up to the first one without a line. */
+static void examples(FILE *out, const struct help_example *all)
+{
+	int column = 0;
+
+	for (const struct help_example *e = all; e->line; e++)
+		if (*e->what && (int)strlen(e->line) > column)
+			column = (int)strlen(e->line);
+	for (const struct help_example *e = all; e->line; e++) {
+		if (*e->what)
+			fprintf(out, "  %-*s   %s\n", column, e->line, e->what);
+		else
+			fprintf(out, "  %s\n", e->line);
 	}
 }
 
-static void help_domains(FILE *out)
+static bool has_options(enum command command, enum option_subject subject)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (option_table[i].subject == subject && option_table[i].commands >> command & 1)
+			return true;
+	return false;
+}
+
+/* The names of the options of this command and subject. */
+static void named_options(FILE *out, enum command command, enum option_subject subject)
+{
+	struct wrapped w;
+
+	fprintf(out, "  %-*s ", WHAT_COLUMN, help_topic_of_subject(subject)->name);
+	w = wrapped_begin(out, WHAT_COLUMN + 3, 0);
+	for (size_t i = 0; i < option_count; i++)
+		if (option_table[i].subject == subject && option_table[i].commands >> command & 1)
+			wrapped_add(&w, "--", option_table[i].name);
+	fputc('\n', out);
+}
+
+static void options_elsewhere(FILE *out, const struct help_topic *t)
+{
+	if (!t->elsewhere)
+		return;
+	fputs("\nMore options, explained by `mmattach help SUBJECT`:\n", out);
+	for (enum option_subject s = 0; s < SUBJECT_COUNT; s++)
+		if (t->elsewhere >> s & 1 && has_options(t->command, s))
+			named_options(out, t->command, s);
+}
+
+/* Where the whole texts of the command's options are. */
+static void subjects_of(FILE *out, enum command command)
+{
+	struct wrapped w;
+
+	fputs("\nMore: man mmattach, and mmattach help with one of\n  ", out);
+	w = wrapped_begin(out, 2, 0);
+	for (enum option_subject s = 0; s < SUBJECT_COUNT; s++)
+		if (has_options(command, s))
+			wrapped_add(&w, "", help_topic_of_subject(s)->name);
+	fputc('\n', out);
+}
+
+static void debug_domains(FILE *out)
 {
 	const char *name, *what;
 
 	fputs("\nDomains of --debug (all: every one):\n", out);
 	for (size_t i = 0; log_domain_describe(i, &name, &what); i++)
-		fprintf(out, "  %-10s %s\n", name, what);
+		fprintf(out, "  %-*s %s\n", WHAT_COLUMN, name, what);
 }
 
-static const struct usage {
-	enum command command;
-	const char *form, *what;
-} usages[] = {
-	{ COMMAND_WATCH, "mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)", "" },
-	{ COMMAND_REPORT, "mmattach report TRACE...", "the report of a saved watch" },
-	{ COMMAND_DIFF, "mmattach diff OLD NEW", "what grew, what appeared, what went" },
-	{ COMMAND_SHRINK, "mmattach shrink TRACE... -o OUT", "keep what is live, and totals" },
-	{ COMMAND_IMPORT, "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT", "" },
-	{ COMMAND_SCAN, "mmattach scan -p PID | --core FILE", "what is in use now, and what of it is lost" },
-	{ COMMAND_PROBES, "mmattach probes [-p PID | -n NAME]", "where traps would go, and what they cost" },
-	{ COMMAND_REPAIR, "mmattach repair PID", "take out traps that a killed keeper left behind" },
-	{ COMMAND_HELP, "mmattach help [COMMAND]", "all options, or those of a command" },
-};
+/* --- screens --- */
 
-static void usage_line(FILE *out, const struct usage *u, bool first)
+static void help_command(const struct help_topic *t, FILE *out)
 {
-	fprintf(out, "%s%-*s%s\n", first ? "usage: " : "       ", *u->what ? 39 : 0, u->form, u->what);
+	fprintf(out, "mmattach %s: %s\n\n", t->name, t->what);
+	examples(out, t->examples);
+	fprintf(out, "%susage: %s\n\n%s\n", t->examples[0].line ? "\n" : "", t->usage, t->text);
+	for (size_t i = 0; i < option_count; i++)
+		if (option_table[i].commands >> t->command & 1 &&
+		    !(t->elsewhere >> option_table[i].subject & 1))
+			option_summary(out, &option_table[i]);
+	options_elsewhere(out, t);
+	if (!t->elsewhere)
+		subjects_of(out, t->command);
+}
+
+static void subject_options(enum option_subject subject, FILE *out)
+{
+	for (size_t i = 0; i < option_count; i++)
+		if (option_table[i].subject == subject)
+			option_in_full(out, &option_table[i]);
+	if (subject == ABOUT_GENERAL)
+		debug_domains(out);
+}
+
+static void help_subject(const struct help_topic *t, FILE *out)
+{
+	fprintf(out, "%s: %s\n\n", t->name, t->what);
+	examples(out, t->examples);
+	fprintf(out, "\n%s%s", t->text, *t->text ? "\n" : "");
+	subject_options(t->subject, out);
+}
+
+static void help_all(FILE *out)
+{
+	options_usage(out);
+	for (enum option_subject s = 0; s < SUBJECT_COUNT; s++) {
+		fprintf(out, "\n%s: %s\n", help_topic_of_subject(s)->name, help_topic_of_subject(s)->what);
+		subject_options(s, out);
+	}
+}
+
+static void overview_options(FILE *out)
+{
+	static const char *const most_used[] = { "pid", "duration", "output", "budget", "family" };
+
+	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
+		for (size_t k = 0; k < option_count; k++)
+			if (!strcmp(option_table[k].name, most_used[i]))
+				option_summary(out, &option_table[k]);
+}
+
+static void overview_topics(FILE *out)
+{
+	struct wrapped w;
+
+	fputs("Topics: the commands, " OPTIONS_HELP_ALL " (all options), ", out);
+	w = wrapped_begin(out, 2, (int)strlen("Topics: the commands, " OPTIONS_HELP_ALL " (all options), "));
+	for (const struct help_topic *t = help_topics; t->name; t++)
+		if (!help_topic_is_command(t) || t->command == COMMAND_GDB)
+			wrapped_add(&w, "", t->name);
+	fputc('\n', out);
+}
+
+static void help_overview(FILE *out)
+{
+	static const struct help_example all[] = {
+		{ "mmattach -p 1234 -d 10m", "watch process 1234 for ten minutes" },
+		{ "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
+		{ "mmattach -p 1234 -d 1h -o a.mmt", "save a trace of the watch" },
+		{ "mmattach report --focus my_lib a.mmt", "report from it, later" },
+		{ "mmattach scan -p 1234", "what is lost now, without a watch" },
+		{ NULL, NULL },
+	};
+
+	fputs("mmattach finds the code of a running process that allocates and does not free.\n", out);
+	examples(out, all);
+	fputs("Commands (watch, if none is given):\n", out);
+	for (const struct help_topic *t = help_topics; help_topic_is_command(t); t++)
+		if (t->command != COMMAND_GDB)
+			fprintf(out, "  %-*s %s\n", WHAT_COLUMN, t->name, t->what);
+	fprintf(out, "  %-*s examples, and the options of a command or subject\n", WHAT_COLUMN, "help TOPIC");
+	fputs("Options:\n", out);
+	overview_options(out);
+	overview_topics(out);
 }
 
 void options_usage(FILE *out)
 {
-	for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++)
-		usage_line(out, &usages[i], i == 0);
-}
+	const char *before = "usage:";
 
-static void help_options(enum command about, FILE *out)
-{
-	for (size_t i = 0; i < option_count; i++)
-		if (about == COMMAND_WATCH || option_table[i].commands >> about & 1)
-			help_line(out, &option_table[i]);
-}
-
-static void help_command(enum command about, FILE *out)
-{
-	for (size_t i = 0; i < sizeof(usages) / sizeof(usages[0]); i++)
-		if (usages[i].command == about)
-			usage_line(out, &usages[i], true);
-	fputc('\n', out);
-	help_options(about, out);
-	fputs("\nMore: mmattach help, man mmattach\n", out);
-}
-
-void options_help(enum command about, FILE *out)
-{
-	if (about != COMMAND_WATCH) {
-		help_command(about, out);
-		return;
+	for (const struct help_topic *t = help_topics; help_topic_is_command(t); t++) {
+		if (t->command == COMMAND_GDB)
+			continue;
+		fprintf(out, "%-6s %s\n", before, t->usage);
+		before = "";
 	}
-	options_usage(out);
-	fputs("\nWatches the allocations and releases of a running process, and says which code keeps\n"
-	      "what it takes. Nothing is loaded into the process; afterwards it goes on as it was.\n\n", out);
-	help_options(about, out);
-	help_domains(out);
-	fputs("\nFor example:\n"
-	      "  mmattach -p 1234 -d 10m\n"
-	      "  mmattach -n my_service -d 1h --format json --report leaks.json\n"
-	      "  mmattach -p 1234 -d 8h -o svc.mmt --rotate 100M; mmattach report svc.*.mmt\n"
-	      "  mmattach scan -p 1234; mmattach scan --core core.1234 --who-points-at 7f12a4003010\n"
-	      "  mmattach --probe 'alloc pool_get' --probe 'free pool_put' -- ./my_program --its-option\n",
-	      out);
+	fprintf(out, "%-6s mmattach help [TOPIC]\n", before);
+}
+
+void options_help(const char *topic, FILE *out)
+{
+	const struct help_topic *t = topic ? help_topic_find(topic) : NULL;
+
+	if (t && help_topic_is_command(t))
+		help_command(t, out);
+	else if (t)
+		help_subject(t, out);
+	else if (topic)
+		help_all(out);
+	else
+		help_overview(out);
 }

@@ -9,6 +9,7 @@
 #include "attach/options/options.h"
 #include "attach/rules/rulefile.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/strbuf.h"
 #include "packs/packs.h"
 #include "report/ledger/ledger.h"
@@ -119,14 +120,32 @@ static void names_fini(struct names *names)
 	strbuf_fini(&names->text);
 }
 
-static void say_unknown(const struct ruleset *all, const char *name)
+/* The nearest family or pack; NULL: none is near. */
+static const char *nearest_family(const struct ruleset *all, const char *name)
+{
+	struct nearest near = nearest_to(name, strlen(name));
+	size_t npacks;
+	const struct pack *packs = packs_all(&npacks);
+
+	for (size_t i = 0; i < all->nfamilies; i++)
+		nearest_try(&near, all->families[i].name, strlen(all->families[i].name));
+	for (size_t i = 0; i < npacks; i++)
+		nearest_try(&near, packs[i].name, strlen(packs[i].name));
+	return near.name;
+}
+
+static void report_unknown(const struct ruleset *all, const char *name)
 {
 	cleanup_strbuf struct strbuf list = STRBUF_INIT;
+	const char *near = nearest_family(all, name);
 
 	for (size_t i = 0; i < all->nfamilies; i++)
 		strbuf_printf(&list, "%s%s", i ? ", " : "", all->families[i].name);
 	log_error("--family %s: there is no such family or pack", name);
-	log_hint("families are %s; `mmattach probes` shows their rules", strbuf_str(&list));
+	if (near)
+		log_hint("did you mean %s? `mmattach probes` lists all", near);
+	else
+		log_hint("families are %s; `mmattach probes` lists their rules", strbuf_str(&list));
 }
 
 static bool has_rules(const struct ruleset *all, const char *pack)
@@ -160,7 +179,7 @@ static int choose_named(const struct option_list *families, const struct ruleset
 	if (r == 0)
 		r = ruleset_select(all, names.all, names.n, out, &unknown);
 	if (r == -ENOENT) {
-		say_unknown(all, unknown);
+		report_unknown(all, unknown);
 		r = -EINVAL;
 	}
 	names_fini(&names);

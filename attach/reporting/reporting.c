@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pager.h"
+#include "base/statusline.h"
+#include "base/terminal.h"
 #include "report/account.h"
 
 /* --- opening --- */
@@ -94,9 +97,9 @@ void reporting_close(struct reporting *r)
 
 static bool is_colored_terminal(void)
 {
-	const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+	const char *no_color = getenv("NO_COLOR");
 
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
+	return terminal_is_capable(STDOUT_FILENO) && !(no_color && *no_color);
 }
 
 bool reporting_color(const struct reporting *r)
@@ -176,9 +179,19 @@ static int put_report(const struct reporting *r, const struct summary *s, struct
 	return err;
 }
 
+static bool may_page(const struct reporting *r)
+{
+	return r->is_last && !r->path && !r->opt->no_pager && report_format_for_people(r->opt->format);
+}
+
 int reporting_print_text(struct reporting *r, const char *text, size_t n)
 {
-	int err = write_full(r->path ? r->file.fd : STDOUT_FILENO, text, n);
+	int err;
+
+	statusline_erase();
+	if (may_page(r) && pager_show(text, n))
+		return 0;
+	err = write_full(r->path ? r->file.fd : STDOUT_FILENO, text, n);
 
 	if (err == 0 && r->path)
 		err = outfile_commit(&r->file);

@@ -28,6 +28,11 @@ struct reporting {
 	struct suppressions *suppressions;
 	struct report_families families;
 	struct lookup lookup;		/* --block-list, --block-at */
+	/*
+	 * Nothing is watched any more, and nothing else uses the terminal: a pager may show the text, for as
+	 * long as its user reads. Not set when opened.
+	 */
+	bool is_last;
 	uint32_t round;			/* of the interim reports: for summary.round */
 	/*
 	 * Groups, references and double frees of the last report that count for --error-exitcode: not what is

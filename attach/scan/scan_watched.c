@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "attach/reporting/tracenames.h"
 #include "base/log.h"
@@ -27,7 +26,7 @@ static int refuse_sampled(const struct ledger *l)
 
 int scan_watched_open(const struct options *opt, struct scan_watched *out)
 {
-	const struct replay_options replay = { .progress = isatty(STDERR_FILENO) && !opt->quiet };
+	const struct replay_options replay = { 0 };
 	int r;
 
 	*out = (struct scan_watched){ 0 };

@@ -97,17 +97,17 @@ void diagnose_lookup(pid_t id, const char *name, int err, const char *listing, s
 		out->listing = listing;
 	} else if (err == ENOENT) {
 		say(out, "no process is called %s", name);
-		hint(out, "the name is that in `ps -e`, or the program's file name; or use -p PID");
+		hint(out, "use a name as `ps -e` shows it, or the program's file name; or -p PID");
 	} else if (err == ESRCH) {
 		say(out, "no such process: %d", (int)id);
 		hint(out, "`ps -e` lists the processes; -n NAME finds one by its name");
 	} else if (err == EACCES) {
-		say(out, "process %d exists, but /proc hides it from us (mounted with hidepid)", (int)id);
+		say(out, "process %d exists, but /proc does not show it (mounted with hidepid)", (int)id);
 		hint(out, "run mmattach as root");
 	} else if (name) {
-		say(out, "cannot look for %s: %s", name, strerror(err));
+		say(out, "cannot search for a process called %s: %s", name, strerror(err));
 	} else {
-		say(out, "cannot read about process %d: %s", (int)id, strerror(err));
+		say(out, "cannot read the state of process %d: %s", (int)id, strerror(err));
 	}
 }
 
@@ -122,7 +122,10 @@ static void blame_tracer(const struct target_info *t, struct diagnosis *out)
 		say(out, CANNOT "another mmattach watches it already (its keeper is process %d)", WHO(t),
 		    (int)t->tracer_pid);
 		if (t->tracer_parent > 1)
-			hint(out, "kill -USR1 %d makes that one report, with verdicts, and watch on; or wait, or end it with Ctrl-C or SIGTERM",
+			hint(out,
+			     "kill -USR1 %d makes that one print a report, with verdicts, and continue; or "
+			     "wait, or end it with "
+			     "Ctrl-C or SIGTERM",
 			     (int)t->tracer_parent);
 		else
 			hint(out, "wait until that one has finished, or end it with Ctrl-C or SIGTERM");
@@ -130,7 +133,7 @@ static void blame_tracer(const struct target_info *t, struct diagnosis *out)
 	}
 	say(out, CANNOT "it is traced already, by process %d (%s)", WHO(t), (int)t->tracer_pid,
 	    *t->tracer_comm ? t->tracer_comm : "not visible from here");
-	hint(out, "a process has one tracer at a time: let that one detach first");
+	hint(out, "a process has one tracer at a time: that one must detach first");
 }
 
 static bool is_ourselves(const struct target_info *t, const struct diagnose_self *self)
@@ -146,13 +149,13 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 		say(out, CANNOT "it is a kernel thread", WHO(t));
 		hint(out, "kernel threads have no memory of their own; only programs can be watched");
 	} else if (t->state == 'Z' || t->state == 'X') {
-		say(out, CANNOT "it has ended already (a zombie)", WHO(t));
-		hint(out, "it stays in the list only until its parent asks for its exit status");
+		say(out, CANNOT "it has ended (a zombie)", WHO(t));
+		hint(out, "it is listed only until its parent has read its exit status");
 	} else if (t->tracer_pid) {
 		blame_tracer(t, out);
 	} else if (is_keeper(t)) {
 		say(out, CANNOT "it is the keeper of another mmattach", WHO(t));
-		hint(out, "stopping a keeper would stop what it watches");
+		hint(out, "a stopped keeper would stop its target");
 	} else if (t->bits == 32) {
 		say(out, CANNOT "it is a 32-bit program", WHO(t));
 		hint(out, "only 64-bit x86 programs can be watched");
@@ -165,19 +168,21 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
 {
 	if (t->sigtrap_ignored)
-		say(out, CANNOT "it ignores SIGTRAP, and the kernel would make that fatal at the first trap",
+		say(out,
+		    CANNOT "it ignores SIGTRAP; at the first trap the kernel would reset that to the "
+			   "default, for good",
 		    WHO(t));
 	else if (t->sigtrap_caught)
 		say(out,
-		    CANNOT
-		    "it handles SIGTRAP, and the kernel would take the handler away when a thread that "
-		    "blocks the signal, or is in the handler, runs into a trap",
+		    CANNOT "it handles SIGTRAP; the kernel would remove the handler when a thread that "
+			   "blocks the "
+			   "signal, or is in the handler, runs into a trap",
 		    WHO(t));
 	else
 		return false;
-	hint(out, "if it does not need SIGTRAP for its work: --lose-sigtrap watches it all the same, and a "
-		  "SIGTRAP of "
-		  "its own would end it then");
+	hint(out, "if it does not need SIGTRAP for its work, --lose-sigtrap watches it; a SIGTRAP of its own "
+		  "would then "
+		  "end it");
 	return true;
 }
 
@@ -218,9 +223,9 @@ static void blame_yama(const struct target_info *t, int scope, struct diagnosis 
 static const char *forbidden_by(const struct diagnose_self *self)
 {
 	if (self->euid == 0 && !self->cap_sys_ptrace)
-		return "we are root, but without the capability CAP_SYS_PTRACE";
+		return "mmattach runs as root, but without CAP_SYS_PTRACE";
 	if (self->seccomp)
-		return "a seccomp filter or a security module (SELinux, AppArmor) forbids ptrace here";
+		return "a seccomp filter or a security module (SELinux, AppArmor) forbids ptrace";
 	return "a security module (SELinux, AppArmor) forbids it";
 }
 
@@ -232,23 +237,22 @@ static void blame_container(const struct target_info *t, const struct diagnose_s
 			  "--security-opt "
 			  "seccomp=unconfined), or run mmattach on the host");
 	else
-		hint(out, "see what the audit log says: ausearch -m avc, or dmesg");
+		hint(out, "the audit log may have the reason: ausearch -m avc, or dmesg");
 }
 
 static void blame_privileges(const struct target_info *t, struct diagnosis *out)
 {
 	say(out,
-	    CANNOT
-	    "not permitted: it has more privileges than we (setuid, file capabilities, or not dumpable)",
+	    CANNOT "not permitted: it has more privileges than mmattach (setuid, file capabilities, or not "
+		   "dumpable)",
 	    WHO(t));
 	hint(out, "run mmattach as root");
 }
 
 static void blame_user_ns(const struct target_info *t, struct diagnosis *out)
 {
-	say(out, CANNOT "not permitted: it lives in another user namespace", WHO(t));
-	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m",
-	     (int)t->pid);
+	say(out, CANNOT "not permitted: it is in another user namespace", WHO(t));
+	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m", (int)t->pid);
 }
 
 static void diagnose_permission(const struct target_info *t, const struct diagnose_self *self,
@@ -293,7 +297,7 @@ void diagnose_attach(const struct target_info *t, const struct diagnose_self *se
 		diagnose_vanished(t, true, out);
 	} else if (err == ENOSYS) {
 		say(out, CANNOT "this system has no ptrace", WHO(t));
-		hint(out, "some sandboxes (gVisor, for one) leave it out: run mmattach on the host");
+		hint(out, "some sandboxes, as gVisor, have none: run mmattach on the host");
 	} else {
 		say(out, CANNOT "%s", WHO(t), strerror(err));
 	}
@@ -304,18 +308,18 @@ void diagnose_no_allocator(const struct target_info *t, bool is_static, struct d
 	say(out, "no allocator found in %d (%s)%s", WHO(t),
 	    is_static ? ": a static program without symbols" : ": no malloc in any of its modules");
 	hint(out, "name its functions: --probe 'alloc NAME size=arg1' --probe 'free NAME'%s",
-	     is_static ? "; where no names are left: 0xADDRESS or MODULE+0xOFFSET instead of NAME" :
-			 " (also 0xADDRESS or MODULE+0xOFFSET instead of NAME)");
+	     is_static ? ", or 0xADDRESS or MODULE+0xOFFSET instead of NAME" :
+			 ", or 0xADDRESS or MODULE+0xOFFSET instead of NAME");
 }
 
 void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis *out)
 {
 	if (!there) {
-		say(out, CANNOT "it ended while we were attaching", WHO(t));
+		say(out, CANNOT "it ended while mmattach was attaching", WHO(t));
 		return;
 	}
-	say(out, CANNOT "it began to run another program while we were attaching", WHO(t));
-	hint(out, "once more, and it is that one that is looked at");
+	say(out, CANNOT "it began to run another program while mmattach was attaching", WHO(t));
+	hint(out, "try again, to attach to that one");
 }
 
 void diagnose_log(const struct diagnosis *d)

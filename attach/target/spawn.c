@@ -92,6 +92,13 @@ void spawn_cancel(struct spawn *s)
 	waitpid(s->pid, NULL, 0);
 }
 
+bool spawn_runs(const struct spawn *s)
+{
+	siginfo_t si = { 0 };
+
+	return waitid(P_PID, (id_t)s->pid, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && !si.si_pid;
+}
+
 static void interrupt_wait(int sig)
 {
 	(void)sig;

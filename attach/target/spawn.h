@@ -9,6 +9,7 @@
 #define MM_SPAWN_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
@@ -39,6 +40,9 @@ int spawn_exec_error(struct spawn *s);
 
 /* Give up before spawn_go: it ends without having run anything. */
 void spawn_cancel(struct spawn *s);
+
+/* Has it not ended yet? */
+bool spawn_runs(const struct spawn *s);
 
 /*
  * Wait for its end. Returns the exit status as a shell has it: its own, or 128 + signal. A second SIGTERM or

@@ -213,7 +213,7 @@ static void prepare_watch(struct session *s)
 		.link = &s->at.link, .modules = s->at.modules, .planting = s->planting, .tally = s->tally,
 		.backtrace = s->backtrace,
 		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
-		.progress = isatty(STDERR_FILENO) && !s->opt->quiet,
+		.line = { .wanted = !s->opt->interval_ns, .duration_ns = s->opt->duration_ns },
 		.start_ns = link_clock_ns(),
 	};
 }

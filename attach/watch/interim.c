@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/statusline.h"
 
 #define WAIT_MS 20
 #define LAST_MS 10000	/* for the last report */
@@ -44,6 +45,7 @@ static void run_copy(const struct interim *i, pid_t parent)
 {
 	int status;
 
+	statusline_close();
 	prctl(PR_SET_NAME, "mm-report");
 	/* if we are killed, no report is wanted */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);

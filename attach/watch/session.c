@@ -21,6 +21,7 @@
 #include "attach/watch/session_report.h"
 #include "attach/watch/session_verdicts.h"
 #include "base/log.h"
+#include "base/statusline.h"
 
 /* --- opening --- */
 
@@ -65,6 +66,7 @@ static void make_interim(struct session *s, uint64_t now_ns)
 	if (s->sampling)
 		sampling_tell(s->sampling, now_ns);
 	look = session_verdicts_interim(s);
+	statusline_erase();
 	interim_tick(&s->interim, now_ns);
 	if (look)
 		session_verdicts_drop(s);
@@ -80,6 +82,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	if (interim_due(&s->interim, now_ns))
 		make_interim(s, now_ns);
 	s->watch.report_now = false;
+	s->watch.line.held = !interim_ready(&s->interim);
 	return session_record_may_go_on(s);
 }
 

@@ -62,6 +62,8 @@ int session_report_print(struct session *s)
 	int r;
 
 	s->reporting->round = s->interim.round;
+	/* a program that we have started has the terminal until it ends */
+	s->reporting->is_last = !s->spawned || !spawn_runs(&s->spawn);
 	r = reporting_summary(s->reporting, &s->recorder->ledger, &summary);
 	if (r == 0)
 		r = reporting_print(s->reporting, &summary, strbuf_str(&s->asked->answer));

@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -11,9 +10,10 @@
 #include "attach/events/tally.h"
 #include "attach/sampling/sampling.h"
 #include "attach/target/linker.h"
+#include "attach/watch/watch_line.h"
 #include "attach/watch/watch_records.h"
-#include "base/duration.h"
 #include "base/log.h"
+#include "base/statusline.h"
 
 #define BUSY_MS 1		/* how often to look while events flow */
 #define BUSY_NS 20000000	/* after so long without events: sleep until the bell */
@@ -116,24 +116,6 @@ static void sleep_until_bell(struct watch *w, int timeout_ms)
 	atomic_store(&r->sleeping, 0);
 }
 
-static void show_progress(struct watch *w, uint64_t now, bool last)
-{
-	struct shared *sh = w->link->shared;
-	const struct ledger *l = &w->tally->recorder->ledger;
-	double seconds = (now - w->start_ns) / 1e9;
-	char elapsed[DURATION_TEXT];
-
-	if (!w->progress)
-		return;
-	duration_format((uint64_t)seconds * 1000000000ull, elapsed, sizeof(elapsed));
-	fprintf(stderr,
-		"\r%s  %" PRIu64 " events  %.0f/s  %" PRIu64 " blocks, %" PRIu64
-		" bytes held  %.1f %% in stops \033[K%s",
-		elapsed, w->tally->events, seconds > 0 ? w->tally->events / seconds : 0, l->held_blocks,
-		l->held_bytes, seconds > 0 ? atomic_load(&sh->counts.served_ns) / 1e7 / seconds : 0,
-		last ? "\n" : "");
-}
-
 /*
  * The keeper's loop runs at least twice a second. If it was stopped (SIGSTOP), the target is stopped with it:
  * continue it, and log that.
@@ -220,7 +202,7 @@ static void run(struct watch *w, bool until_started)
 		if (w->sampling && w->end == WATCH_GOES_ON)
 			poll_sampling(w, now);
 		if (now >= next_progress) {
-			show_progress(w, now, false);
+			watch_line_show(w, now);
 			next_progress = now + PROGRESS_NS;
 		}
 		if (w->tick && now >= next_tick && w->end == WATCH_GOES_ON) {
@@ -238,8 +220,7 @@ static void run(struct watch *w, bool until_started)
 		else
 			sleep_until_bell(w, time_left(w, now));
 	}
-	if (!until_started)
-		show_progress(w, now, true);
+	statusline_erase();
 }
 
 void watch_count_threads(struct watch *w, uint64_t now_ns)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/watch/watch_line.h"
 #include "base/stall_timer.h"
 
 struct backtrace;
@@ -55,7 +56,7 @@ struct watch {
 	bool report_now;		/* SIGUSR1 came: the next tick makes an interim report */
 	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */
 	bool started;			/* that exec has happened */
-	bool progress;			/* show a line on the terminal */
+	struct watch_line line;		/* on the terminal */
 	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t unfollowed;		/* how often the modules could not be read when they changed */

@@ -91,8 +91,8 @@ def families():
 @functools.lru_cache(maxsize=None)
 def options(takes):
     """The long options of `mmattach report`, or those of a watch."""
-    command = [takes] if takes == "report" else []
-    return words.option_names(program.output([program.find()] + command + ["--help"])[1])
+    command = "report" if takes == "report" else "gdb"
+    return words.option_names(program.output([program.find(), "help", command])[1])
 
 
 def no_arguments(given, name):
@@ -112,7 +112,7 @@ Usage: mmleak start [OPTION]...
 
 The options are those of mmattach -p: --family, --probe, --probes, --ref, --in, --from,
 --until, --thread, --module, --sizes, --free-stacks, --depth, --stack-bytes, -o TRACE ...
-(`mmattach --help`). Without -o the trace is kept as long as gdb runs.
+(`mmattach help gdb`). Without -o the trace is kept as long as gdb runs.
 The process must be stopped; what it does from the next `continue` on is counted."""
     name, takes = "start", "watch"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/statusline.h"
 #include "base/addr_search.h"
 #include "heap/glibc/glibc.h"
 
@@ -81,6 +82,7 @@ int census_take(const struct snapshot *s, struct census *out)
 	struct glibc g = { .s = s, .c = out, .view = snapshot_cursor_of(s) };
 	int err;
 
+	statusline_step("listing the blocks", s->bytes);
 	memset(out, 0, sizeof(*out));
 	out->mmapped_claimed = UINT64_MAX;
 	err = glibc_find(&g);

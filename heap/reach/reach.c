@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "base/statusline.h"
 #include "heap/reach/flood.h"
 #include "heap/reach/reach_graph.h"
 
@@ -202,6 +203,7 @@ int reach_run(const struct reach_input *in, struct reach *out)
 	const double begin = now();
 	int err;
 
+	statusline_step("following pointers", in->snapshot->bytes);
 	memset(out, 0, sizeof(*out));
 	err = run_init(&r);
 	if (!err)

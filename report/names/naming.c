@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/statusline.h"
 #include "report/names/naming_notes.h"
 #include "symbolize/names.h"
 
@@ -35,6 +36,8 @@ struct naming {
 	uint32_t *file;		/* by module: the first one of the same file */
 	struct wanting *v;	/* by file, then by frame */
 	size_t n;
+	size_t named;		/* of n, so far */
+	struct statusline_work work;
 	struct naming_notes notes;
 	const char *stopped;	/* why nothing more is looked up, or NULL */
 };
@@ -53,6 +56,17 @@ static taddr place(const struct defs_frame *f)
 	return f->exact ? f->pc : f->pc - 1;
 }
 
+static void show_progress(struct naming *n)
+{
+	char text[80];
+
+	n->named++;
+	if (!statusline_due(&n->work))
+		return;
+	snprintf(text, sizeof(text), "names: %zu of %zu", n->named, n->n);
+	statusline_show(text);
+}
+
 static int name(struct naming *n, uint32_t frame, const struct names_frame *from, size_t count)
 {
 	struct fact_name all[NAMES_FRAMES_MAX];
@@ -67,6 +81,7 @@ static int name(struct naming *n, uint32_t frame, const struct names_frame *from
 	f.names.frame = n->defs->frames[frame].number;
 	f.names.all = all;
 	f.names.n = (uint32_t)count;
+	show_progress(n);
 	return n->opt->put(n->opt->ctx, &f);
 }
 
@@ -306,6 +321,7 @@ int naming_run(const struct defs *d, const bool *wanted, const struct naming_fil
 		r = name_all(&n);
 	if (r == 0)
 		r = put_notes(&n);
+	statusline_erase();
 	naming_notes_fini(&n.notes);
 	free(n.file);
 	free(n.v);

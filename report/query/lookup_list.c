@@ -15,8 +15,7 @@
 
 static void refuse(struct lookup *lk, const struct strbuf *what)
 {
-	snprintf(lk->why, sizeof(lk->why), "%s",
-		 strbuf_error(what) ? "there is no such entry" : strbuf_str(what));
+	snprintf(lk->why, sizeof(lk->why), "%s", strbuf_error(what) ? "there is no such group" : strbuf_str(what));
 }
 
 static void say_no_family(struct lookup_search *se)
@@ -34,7 +33,7 @@ static void say_several(struct lookup_search *se)
 	struct text_part part;
 	size_t n = 0;
 
-	strbuf_puts(&sb, "several families have entries; write");
+	strbuf_puts(&sb, "several families have groups; write");
 	for (size_t i = 0; i < text_parts(se->summary); i++) {
 		text_part(se->summary, i, &part);
 		if (!se->entries.count[i])
@@ -52,11 +51,11 @@ static void say_how_many(struct lookup_search *se, const struct text_part *part,
 
 	strbuf_puts(&sb, "the report has ");
 	if (n == 1)
-		strbuf_puts(&sb, "1 entry");
+		strbuf_puts(&sb, "1 group");
 	else if (n)
-		strbuf_printf(&sb, "%zu entries", n);
+		strbuf_printf(&sb, "%zu groups", n);
 	else
-		strbuf_puts(&sb, "no entries");
+		strbuf_puts(&sb, "no groups");
 	if (part && part->several) {
 		strbuf_puts(&sb, " of family ");
 		strbuf_text(&sb, part->family.name);

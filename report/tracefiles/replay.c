@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/statusline.h"
 #include "report/tracefiles/progress.h"
 #include "report/tracefiles/tracelist.h"
 #include "trace/reader.h"
@@ -212,7 +213,6 @@ static int read_file(struct replay *r)
 	}
 	if (err == 0)
 		err = r->err;
-	progress_clear(&r->progress);
 	if (err < 0)
 		say_unreadable(r->file->path, err);
 	return err;
@@ -268,7 +268,7 @@ static int read_all(struct replay *r, const struct tracelist *t)
 
 int replay_files(const char *const *paths, size_t n, const struct replay_options *opt, struct ledger *l)
 {
-	struct replay r = { .ledger = l, .progress = { .on = opt->progress } };
+	struct replay r = { .ledger = l };
 	struct tracelist t = { 0 };
 	int err = ledger_init(l);
 
@@ -280,6 +280,7 @@ int replay_files(const char *const *paths, size_t n, const struct replay_options
 	err = tracelist_make(paths, n, &t);
 	if (err == 0)
 		err = read_all(&r, &t);
+	statusline_erase();
 	tracelist_fini(&t);
 	return err;
 }

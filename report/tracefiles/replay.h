@@ -14,7 +14,6 @@
 #include "report/ledger/ledger.h"
 
 struct replay_options {
-	bool progress;		/* a line on the terminal, on stderr */
 	bool keep_orphans;
 };
 

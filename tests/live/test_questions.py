@@ -19,7 +19,7 @@ from untouched import assert_untouched
 WHICH = "which process?"
 WHAT = "what to watch?"
 HOW_LONG = "how long?"
-WHERE_TO = "save the trace as?"
+WHERE_TO = "file for the trace?"
 
 
 class Terminal:
@@ -30,7 +30,8 @@ class Terminal:
         mode = termios.tcgetattr(slave)
         mode[3] &= ~termios.ECHO
         termios.tcsetattr(slave, termios.TCSANOW, mode)
-        self.process = subprocess.Popen([str(a) for a in argv], stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        env = {**os.environ, "MMATTACH_PAGER": ""}   # a pager would wait for its user
+        self.process = subprocess.Popen([str(a) for a in argv], stdin=slave, stdout=slave, stderr=slave, start_new_session=True, env=env,
                                         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0), **kwargs)
         os.close(slave)
         self.text = ""
@@ -97,7 +98,7 @@ def test_all_answers(victim, terminal, tmp_path):
     t.answer(WHAT, ",\n")
     t.answer(WHAT, "libc, fd\n")
     t.answer(HOW_LONG, "soon\n")
-    t.expect("a length of time")
+    t.expect("write it as 30s")
     t.answer(HOW_LONG, "0s\n")
     t.answer(HOW_LONG, "1m\n")
     t.answer(WHERE_TO, "it's $HOME.mmt\n")
@@ -181,7 +182,7 @@ def families_of(target):
     """{family: (functions, module)} that `probes -p` lists."""
     done = subprocess.run([MMATTACH, "probes", "-p", str(target.pid)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    listed = done.stdout[done.stdout.index("\nfamilies that are there"):]
+    listed = done.stdout[done.stdout.index("\nfamilies found in it"):]
     assert_untouched(target)
     return {name: (int(n), module) for name, n, module in re.findall(r"^  (\S+) +(\d+) functions?, in (\S+)$", listed, re.M)}
 

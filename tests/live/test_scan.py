@@ -92,6 +92,36 @@ def test_by_name_as_text_and_csv(victim, tmp_path):
     end(v)
 
 
+@pytest.mark.parametrize("option", ["-o", "--output", "--report"])
+def test_into_a_file(victim, tmp_path, option):
+    """In each format that has a report of a scan; what is asked of single blocks goes there, too."""
+    v = victim("held", 1, 500, 7)
+    truth = v.ask("truth")
+    for form, begins in (("text", f"held ({v.pid}) has "), ("csv", "verdict,label,class"), ("json", "{")):
+        file = tmp_path / f"r.{form}"
+        file.write_text("what was there before")
+        told = scan("-p", v.pid, option, file, "--color", "always", "--error-exitcode", "7", form=form)
+        assert told.status == 7 and told.out == "", told.err
+        written = file.read_text()
+        assert written.startswith(begins) and "\x1b" not in written and file.stat().st_mode & 0o777 == 0o600
+    assert json.loads((tmp_path / "r.json").read_text())["target"]["pid"] == v.pid
+    told = scan("-p", v.pid, option, tmp_path / "who", "--who-points-at", truth["middle"], form="text")
+    assert (told.status, told.out) == (0, "") and truth["middle"] in (tmp_path / "who").read_text()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.csv", "r.json", "r.text", "who"]
+    assert_untouched(v)
+    end(v)
+
+
+def test_a_file_that_cannot_be_written(victim, tmp_path):
+    """That is found before the process is stopped."""
+    v = victim("held", 1, 100, 1)
+    v.ask("truth")
+    told = scan("-p", v.pid, "-o", tmp_path / "nowhere/r.txt", form="text")
+    assert (told.status, told.out) == (1, "") and "cannot write the report to" in told.err and "was stopped" not in told.err
+    assert_untouched(v)
+    end(v)
+
+
 def test_fifty_in_a_row_of_a_busy_one(victim):
     v = victim("held", 3, 2000, 20)
     truth = v.ask("truth")
@@ -341,17 +371,17 @@ def test_too_long_a_pause(victim):
     v = victim("held", 1, 100, 1)
     told = scan("-p", v.pid, "--max-pause", "1ns")
     assert told.status == 1 and told.out == ""
-    assert "would stand still for about" in told.err and "--max-pause" in told.err
+    assert "would be stopped for about" in told.err and "--max-pause" in told.err
     assert_untouched(v)
     end(v)
 
 
 @pytest.mark.parametrize("args, text", [
     ((), "nothing to scan"),
-    (("-p", "1", "--core", "x"), "only one of them"),
+    (("-p", "1", "--core", "x"), "only one process or core file"),
     (("-p", "1", "--exe", "x"), "--exe goes with --core"),
     (("--core", "x", "--max-pause", "1s"), "no process is stopped"),
-    (("-p", "1", "--show", "lost"), "no verdict is called so"),
+    (("-p", "1", "--show", "lost"), "not a verdict"),
 ])
 def test_wrong_usage(args, text):
     told = scan(*args)

@@ -53,6 +53,20 @@ def test_as_the_process_was(cored):
     assert dead["totals"] == live["totals"]
 
 
+def test_into_a_file(cored, tmp_path):
+    """It is what is printed otherwise, in each format."""
+    v, truth, core = cored(1, 500, 7)
+    v.kill()
+    for more in ((), ("--who-points-at", truth["middle"])):
+        for form in ("text", "json") if more else ("text", "json", "csv"):
+            printed = scan("--core", core, *more, form=form)
+            for option in ("-o", "--report"):
+                file = tmp_path / f"r.{form}"
+                told = scan("--core", core, *more, option, file, "--color", "always", form=form)
+                assert (told.status, told.out) == (0, ""), told.err
+                assert file.read_bytes().decode() == printed.out
+
+
 def test_as_text_and_who_points_there(cored):
     v, truth, core = cored(1, 500, 7)
     v.kill()

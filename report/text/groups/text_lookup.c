@@ -145,10 +145,10 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct l
 	struct text_part part;
 
 	if (!f->entry) {
-		strbuf_puts(sb, "    in no entry: the report's options leave it out\n");
+		strbuf_puts(sb, "    in no group: the report's options leave it out\n");
 		return;
 	}
-	strbuf_puts(sb, "    entry ");
+	strbuf_puts(sb, "    group ");
 	for (size_t i = 0; i < text_parts(s); i++) {
 		text_part(s, i, &part);
 		if (f->group >= part.first && f->group < part.first + part.n && part.family.refs == f->refs)

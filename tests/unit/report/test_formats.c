@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* formats: found by name, listed in a sentence; and a format that lacks a report gives the reason. */
+/*
+ * formats: their alternatives in order, listed in a sentence; and a format that lacks a report gives the
+ * reason.
+ */
 #include "report/formats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -29,19 +33,26 @@ static void they_are_listed_in_words(void **state)
 	assert_list(report_format_for_people, " and ", "text");
 	assert_list(report_format_has_singles, " and ", "text and json");
 	assert_list(report_format_of_scan, " and ", "text, json and csv");
-	assert_list(report_format_any, " or ", "text, json, csv or folded");
+	assert_list(report_format_of_watch, " or ", "text, json, csv or folded");
 	assert_list(is_no_format, " and ", "");
 	assert_string_equal(REPORT_FORMAT_ALTERNATIVES, "text|json|csv|folded");
 }
 
-static void each_is_found_by_its_name(void **state)
+/* --format finds a format by its place in the list. */
+static void alternatives_are_in_the_order_of_the_formats(void **state)
 {
+	const char *at = REPORT_FORMAT_ALTERNATIVES;
+
 	(void)state;
 	assert_ptr_equal(REPORT_FORMAT_DEFAULT, &report_format_text);
-	for (size_t i = 0; report_formats[i]; i++)
-		assert_ptr_equal(report_format_find(report_formats[i]->name), report_formats[i]);
-	assert_null(report_format_find("jso"));
-	assert_null(report_format_find(""));
+	for (size_t i = 0; report_formats[i]; i++) {
+		size_t n = strcspn(at, "|");
+
+		assert_int_equal(strlen(report_formats[i]->name), n);
+		assert_memory_equal(report_formats[i]->name, at, n);
+		at += n + (at[n] == '|');
+	}
+	assert_string_equal(at, "");
 }
 
 static void what_one_lacks_has_a_reason(void **state)
@@ -56,7 +67,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_are_listed_in_words),
-		cmocka_unit_test(each_is_found_by_its_name),
+		cmocka_unit_test(alternatives_are_in_the_order_of_the_formats),
 		cmocka_unit_test(what_one_lacks_has_a_reason),
 	};
 

@@ -136,15 +136,16 @@ static void test_trace_options(void **state)
 	assert_int_equal(l.o.interval_ns, 10000000000ull);
 	assert_int_equal(l.o.error_exitcode, 3);
 	options_fini(&l.o);
-	refuse("--rotate 1: a piece has", "", "-p", "1", "-o", "t", "--rotate", "1");
+	refuse("--rotate 1: must be at least 64K", "", "-p", "1", "-o", "t", "--rotate", "1");
 	refuse("--rotate 64X: not a size", "100M", "-p", "1", "-o", "t", "--rotate", "64X");
 	refuse("--rotate: no trace is written", "-o FILE", "-p", "1", "--rotate", "1M");
 	refuse("--raw: no trace is written", "-o FILE", "-p", "1", "--raw");
 	refuse("--on-trace-error: no trace", "-o FILE", "-p", "1", "--on-trace-error=end");
-	refuse("--on-trace-error cry: it is either", "", "-p", "1", "-o", "t", "--on-trace-error=cry");
-	refuse("--interval 10ms: it is 1s", "", "-p", "1", "--interval", "10ms");
+	refuse("--on-trace-error cry: must be go-on or end", "", "-p", "1", "-o", "t",
+	       "--on-trace-error=cry");
+	refuse("--interval 10ms: must be at least 1s", "", "-p", "1", "--interval", "10ms");
 	refuse("--interval soon: not a duration", "10m", "-p", "1", "--interval", "soon");
-	refuse("--error-exitcode 256: it is a number", "", "-p", "1", "--error-exitcode", "256");
+	refuse("--error-exitcode 256: must be a number", "", "-p", "1", "--error-exitcode", "256");
 	refuse("-o is given twice", "", "-p", "1", "-o", "a", "-o", "b");
 	refuse("-o: the file name is empty", "", "-p", "1", "-o", "");
 	refuse("-o and --report name the same", "", "-p", "1", "-o", "x", "--report", "x");
@@ -176,14 +177,12 @@ static void test_report_options(void **state)
 	assert_true(l.o.shown.per_object);
 	assert_string_equal(l.o.what.families.all[0], "dict,fd");
 	options_fini(&l.o);
-	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv",
-	       "x");
-	refuse("--wrappers maybe: it is either", "", "report", "--wrappers", "maybe", "x");
-	refuse("--color blue: it is auto, always or never", "", "report", "--color", "blue", "x");
+	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
+	refuse("--wrappers maybe: must be skip or show", "", "report", "--wrappers", "maybe", "x");
+	refuse("--color blue: must be auto, always or never", "", "report", "--color", "blue", "x");
 	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
-	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json",
-	       "x");
-	refuse("--format yaml: it is text, json, csv or folded", "", "report", "--format=yaml", "x");
+	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");
+	refuse("--format yaml: must be text, json, csv or folded", "", "report", "--format=yaml", "x");
 }
 
 static void test_single_blocks(void **state)
@@ -212,10 +211,9 @@ static void test_single_blocks(void **state)
 	for (const char *const *bad = (const char *const[]){ "0", "-1", "", "[", "[]", "[3", "3]", "fd",
 							     "fd:", ":3", "3:fd", "3x", "fd:0", NULL };
 	     *bad; bad++)
-		refuse("not the number of an entry", "fd:3", "report", "--block-list", *bad, "x");
-	for (const char *const *bad =
-		     (const char *const[]){ "", "0x", "x", "-1", "+1", " 1", "1 ", "1,", ",1", "1,,2",
-					    "0x0x1", "12g", "10000000000000000", NULL };
+		refuse("not the number of a group", "fd:3", "report", "--block-list", *bad, "x");
+	for (const char *const *bad = (const char *const []){ "", "0x", "x", "-1", "+1", " 1", "1 ", "1,", ",1", "1,,2", "0x0x1", "12g",
+							      "10000000000000000", NULL };
 	     *bad; bad++)
 		refuse(": not an address", "hexadecimal", "report", "--block-at", *bad, "x");
 	refuse("--block-list is given twice", "", "report", "--block-list=1", "--block-list=2", "x");
@@ -225,10 +223,10 @@ static void test_single_blocks(void **state)
 	       "x");
 	refuse("--block-at and --gen-suppressions", "", "report", "--block-at=1", "--gen-suppressions", "x");
 	refuse("--block-list and --per-object", "", "report", "--block-list=1", "--per-object", "x");
-	refuse("--block-list means nothing to watching", "", "-p", "1", "--block-list=1");
-	refuse("--block-at means nothing to diff", "", "diff", "--block-at=1", "x", "y");
-	refuse("--block-at means nothing to shrink", "", "shrink", "--block-at=1", "x", "-o", "y");
-	refuse("--block-list means nothing to import", "", "import", "mtrace", "--block-list=1", "x", "-o",
+	refuse("--block-list is no option of watch", "it is one of report;", "-p", "1", "--block-list=1");
+	refuse("--block-at is no option of diff", "", "diff", "--block-at=1", "x", "y");
+	refuse("--block-at is no option of shrink", "", "shrink", "--block-at=1", "x", "-o", "y");
+	refuse("--block-list is no option of import", "", "import", "mtrace", "--block-list=1", "x", "-o",
 	       "y");
 }
 
@@ -239,8 +237,8 @@ static void test_probes_as_json(void **state)
 	(void)state;
 	assert_true(l.o.json);
 	options_fini(&l.o);
-	refuse("--json is about a process", "", "probes", "--json");
-	refuse("--json means nothing to watching", "", "-p", "1", "--json");
+	refuse("--json needs a process", "", "probes", "--json");
+	refuse("--json is no option of watch", "", "-p", "1", "--json");
 }
 
 static void test_files(void **state)
@@ -268,15 +266,15 @@ static void test_files(void **state)
 	assert_int_equal(l.o.import, IMPORT_MTRACE);
 	options_fini(&l.o);
 	refuse("report needs the name of a file", "mmattach report FILE...", "report");
-	refuse("diff compares two traces, and 1 is given", "shrink", "diff", "a");
-	refuse("diff compares two traces, and 3 are given", "shrink", "diff", "a", "b", "c");
-	refuse("shrink needs to know where", "-o OUT", "shrink", "a");
-	refuse("shrink needs the name", "shrink FILE... -o OUT", "shrink", "-o", "x");
-	refuse("import what?", "mmleak|mtrace", "import", "-o", "x");
-	refuse("import yaml: it is either", "", "import", "yaml", "x", "-o", "y");
-	refuse("--maps means nothing to import mtrace", "", "import", "mtrace", "x", "--maps", "m", "-o", "y");
-	refuse("--pid means nothing to report", "", "report", "-p", "1", "x");
-	refuse("--maps means nothing to watching", "", "-p", "1", "--maps", "m");
+	refuse("diff compares two traces, but 1 is given", "shrink", "diff", "a");
+	refuse("diff compares two traces, but 3 are given", "shrink", "diff", "a", "b", "c");
+	refuse("shrink needs the name of the file to write", "-o OUT", "shrink", "a");
+	refuse("shrink needs the name of a file", "shrink FILE... -o OUT", "shrink", "-o", "x");
+	refuse("import needs a kind", "mmleak|mtrace", "import", "-o", "x");
+	refuse("import yaml: must be mmleak or mtrace", "", "import", "yaml", "x", "-o", "y");
+	refuse("--maps is no option of import mtrace", "", "import", "mtrace", "x", "--maps", "m", "-o", "y");
+	refuse("--pid is no option of report", "mmattach help report", "report", "-p", "1", "x");
+	refuse("--maps is no option of watch", "", "-p", "1", "--maps", "m");
 	refuse("unexpected argument 'svc.mmt'", "mmattach report svc.mmt", "svc.mmt");
 }
 
@@ -334,11 +332,10 @@ static void test_bad_rules(void **state)
 	refuse("--from ''", "name of a function", "-p", "1", "--from", "");
 	refuse("--until 'f g'", "MODULE+0xOFFSET", "-p", "1", "--until", "f g");
 	refuse("(column 3)", "MODULE+0xOFFSET", "-p", "1", "--in", "f g");
-	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe",
-	       "family f g");
-	refuse("--growth watches nothing but", "--family libc,growth", "-p", "1", "--growth", "--family", "fd");
+	refuse("--probe 'family f g'", "--probe 'alloc", "-p", "1", "--probe", "alloc a", "--probe", "family f g");
+	refuse("--growth watches only", "--family libc,growth", "-p", "1", "--growth", "--family", "fd");
 	refuse("--growth has no verdicts", "", "-p", "1", "--growth", "--verdicts", "yes");
-	refuse("--growth means nothing to report", "", "report", "--growth", "x.mmt");
+	refuse("--growth is no option of report", "", "report", "--growth", "x.mmt");
 	refuse("--family 'a,,b'", "mmattach probes", "-p", "1", "--family", "a,,b");
 	refuse("--family ''", "mmattach probes", "-p", "1", "--family", "");
 }
@@ -375,13 +372,24 @@ static void test_commands(void **state)
 	assert_int_equal(l.o.command, COMMAND_REPAIR);
 	l = accept("repair", "--help");
 	assert_int_equal(l.o.command, COMMAND_HELP);
-	assert_int_equal(l.o.help_about, COMMAND_REPAIR);
+	assert_string_equal(l.o.help_topic, "repair");
+	l = accept("watch", "--help");
+	assert_string_equal(l.o.help_topic, "watch");
+	l = accept("--help");
+	assert_null(l.o.help_topic);
+	l = accept("watch", "-p", "99");
+	assert_int_equal(l.o.command, COMMAND_WATCH);
+	assert_int_equal(l.o.pid, 99);
 	l = accept("help");
 	assert_int_equal(l.o.command, COMMAND_HELP);
-	assert_int_equal(l.o.help_about, COMMAND_WATCH);
+	assert_null(l.o.help_topic);
 	l = accept("help", "scan");
 	assert_int_equal(l.o.command, COMMAND_HELP);
-	assert_int_equal(l.o.help_about, COMMAND_SCAN);
+	assert_string_equal(l.o.help_topic, "scan");
+	l = accept("help", "--budget");
+	assert_string_equal(l.o.help_topic, "--budget");
+	l = accept("help", "all");
+	assert_string_equal(l.o.help_topic, "all");
 	l = accept("scan", "-p", "1", "-o", "x");
 	assert_string_equal(l.o.output, "x");
 	l = accept("--version");
@@ -391,13 +399,17 @@ static void test_commands(void **state)
 static void test_command_mistakes(void **state)
 {
 	(void)state;
-	refuse("help scanning: there is no such command", "scan", "help", "scanning");
+	refuse("help scna: there is no such topic", "did you mean scan? topics are watch, report", "help",
+	       "scna");
+	refuse("help zzz: there is no such topic", "topics are watch, report", "help", "zzz");
+	refuse("unexpected argument 'reprot'", "did you mean mmattach report?", "reprot", "x.mmt");
+	refuse("unexpected argument 'hlep'", "did you mean mmattach help?", "hlep");
 	refuse("repair needs the id", "mmattach repair PID", "repair");
 	refuse("repair x: not a process id", "ps -e", "repair", "x");
 	refuse("one process at a time", "", "repair", "1", "2");
-	refuse("--format means nothing to probes", "", "probes", "--format", "json");
-	refuse("--pid means nothing to repair", "mmattach repair 5", "repair", "-p", "5");
-	refuse("probes looks at a running process", "", "probes", "--", "ls");
+	refuse("--format is no option of probes", "watch, report, diff, scan", "probes", "--format", "json");
+	refuse("--pid is no option of repair", "mmattach repair 5", "repair", "-p", "5");
+	refuse("probes is for a running process", "", "probes", "--", "ls");
 	refuse("unexpected argument 'ls'", "mmattach -- ls", "ls", "-l");
 	refuse("unexpected argument '1234'", "mmattach -p 1234", "1234");
 	refuse("unexpected argument '5'", "mmattach -p 5", "probes", "5");
@@ -443,18 +455,40 @@ static void test_unknown_options(void **state)
 	refuse("unknown option --reprot", "did you mean --report?", "--reprot=x");
 	refuse("unknown option --stack", "did you mean --stack-bytes?", "--stack", "100");
 	refuse("unknown option --pids", "did you mean --pid?", "--pids");
-	refuse("unknown option --zzzzzz", "mmattach --help", "--zzzzzz");
-	refuse("unknown option -x", "mmattach --help", "-x");
-	refuse("unknown option -qx", "mmattach --help", "-qx");
+	refuse("unknown option --zzzzzz", "mmattach help all", "--zzzzzz");
+	refuse("unknown option -x", "mmattach help all", "-x");
+	refuse("unknown option -qx", "mmattach help all", "-qx");
 	refuse("unknown option --aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "",
 	       "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+}
+
+/* Where the values of an option are words, the nearest one is suggested. */
+static void test_near_values(void **state)
+{
+	(void)state;
+	refuse("--format jsno", "did you mean json?", "-p", "1", "--format", "jsno");
+	refuse("--sizes exat", "did you mean exact?", "-p", "1", "--sizes=exat");
+	refuse("--unwinder cif", "did you mean cfi?", "-p", "1", "--unwinder", "cif");
+	refuse("--verdicts atuo", "did you mean auto?", "-p", "1", "--verdicts", "atuo");
+	refuse("--on-trace-error goon", "did you mean go-on?", "-p", "1", "-o", "t", "--on-trace-error=goon");
+	refuse("--color neve", "did you mean never?", "report", "--color", "neve", "x");
+	refuse("--wrappers shwo", "did you mean show?", "report", "--wrappers", "shwo", "x");
+	refuse("import mmlaek", "did you mean mmleak?", "import", "mmlaek", "x", "-o", "y");
+	refuse("--show defnite", "did you mean definite?", "report", "--show", "possible,defnite", "x");
+	refuse("--who-points-at posible", "did you mean possible?", "-p", "1", "--who-points-at", "posible");
+	for (const char *const *far = (const char *const []){ "maybe", "", "n", NULL }; *far; far++) {
+		struct line l = parse("-p", "1", "--verdicts", *far, NULL);
+
+		assert_int_equal(l.ret, -EINVAL);
+		assert_string_equal(l.err.hint, "");
+	}
 }
 
 static void test_bad_values(void **state)
 {
 	(void)state;
 	refuse("-d soon: not a duration", "10m", "-p", "1", "-d", "soon");
-	refuse("-d 0: nothing can be seen", "Ctrl-C", "-p", "1", "-d", "0");
+	refuse("-d 0: must be longer", "Ctrl-C", "-p", "1", "-d", "0");
 	refuse("--sizes big", "", "-p", "1", "--sizes", "big");
 	refuse("0 to 131072", "", "-p", "1", "--stack-bytes", "131073");
 	refuse("0 to 131072", "", "-p", "1", "--stack-bytes", "-1x");
@@ -464,9 +498,9 @@ static void test_bad_values(void **state)
 	refuse("cfi, dwfl, libunwind or check", "", "-p", "1", "--unwinder", "gdb");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "3s");
 	refuse("auto, yes or no", "", "-p", "1", "--verdicts", "perhaps");
-	refuse("no process is stopped", "", "-p", "1", "--verdicts", "no", "--max-pause", "1s");
+	refuse("the process is not paused", "", "-p", "1", "--verdicts", "no", "--max-pause", "1s");
 	refuse("gdb is the tracer", "hand-over", "gdb", "-p", "1", "--fds", "3,4,5", "--verdicts", "yes");
-	refuse("means nothing to report", "", "report", "x.mmt", "--verdicts", "yes");
+	refuse("is no option of report", "", "report", "x.mmt", "--verdicts", "yes");
 	refuse("at most 2s", "100ms", "-p", "1", "--max-stall", "0");
 	refuse("text, json", "", "-p", "1", "--format", "xml");
 	refuse("--top many", "", "-p", "1", "--top", "many");
@@ -513,17 +547,17 @@ static void test_start(void **state)
 	(void)state;
 	assert_false(start(1, none, &status, text, sizeof(text)));
 	assert_int_equal(status, 2);
-	assert_non_null(strstr(text, "usage: mmattach [options] (-p PID | -n NAME | -- PROGRAM ARG...)"));
+	assert_non_null(strstr(text, "usage: mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM "
+				     "ARG...)"));
 	assert_false(start(2, help, &status, text, sizeof(text)));
 	assert_int_equal(status, 0);
-	assert_non_null(strstr(text, "--max-stall DURATION"));
-	assert_non_null(strstr(text, "module"));
+	assert_non_null(strstr(text, "  mmattach -p 1234 -d 10m"));
 	assert_false(start(3, bad, &status, text, sizeof(text)));
 	assert_int_equal(status, 2);
 	assert_non_null(strstr(text, "-p x: not a process id"));
 	assert_false(start(4, domain, &status, text, sizeof(text)));
 	assert_int_equal(status, 2);
-	assert_non_null(strstr(text, "no domain 'nonsense'"));
+	assert_non_null(strstr(text, "--debug nonsense: there is no such domain"));
 	assert_true(start(3, good, &status, text, sizeof(text)));
 	assert_string_equal(text, "");
 }
@@ -548,13 +582,13 @@ static void test_budget(void **state)
 		options_fini(&l.o);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		refuse("it is a percentage", "--budget 1%", "-p", "1", "--budget", bad[i]);
+		refuse("must be a percentage", "--budget 1%", "-p", "1", "--budget", bad[i]);
 	for (size_t i = 0; i < sizeof(little) / sizeof(*little); i++)
-		refuse("nothing can be seen for so little", "from 0.05% on", "-p", "1", "--budget", little[i]);
+		refuse("must be at least 0.05%", "1% is usual", "-p", "1", "--budget", little[i]);
 	for (size_t i = 0; i < sizeof(much) / sizeof(*much); i++)
-		refuse("50% at most", "every call is seen", "-p", "1", "--budget", much[i]);
-	refuse("means nothing to report", "", "report", "x.mmt", "--budget", "1%");
-	refuse("means nothing to scan", "", "scan", "-p", "1", "--budget", "1%");
+		refuse("must be at most 50%", "every call is seen", "-p", "1", "--budget", much[i]);
+	refuse("is no option of report", "", "report", "x.mmt", "--budget", "1%");
+	refuse("is no option of scan", "", "scan", "-p", "1", "--budget", "1%");
 }
 
 static void test_budget_goes_with(void **state)
@@ -565,14 +599,14 @@ static void test_budget_goes_with(void **state)
 	(void)state;
 	options_fini(&l.o);
 	refuse("watch it with -p", "", "--budget", "1%", "--", "ls");
-	refuse("no budget bounds", "", "-p", "1", "--budget", "1%", "--verdicts", "yes");
-	refuse("nothing is paused", "", "-p", "1", "--budget", "1%", "--max-pause", "1s");
-	refuse("each call begin", "", "-p", "1", "--budget", "1%", "--sizes", "exact");
-	refuse("each release", "", "-p", "1", "--budget", "1%", "--free-stacks");
+	refuse("not with --verdicts yes", "", "-p", "1", "--budget", "1%", "--verdicts", "yes");
+	refuse("is not paused", "", "-p", "1", "--budget", "1%", "--max-pause", "1s");
+	refuse("each call begins", "", "-p", "1", "--budget", "1%", "--sizes", "exact");
+	refuse("each free", "", "-p", "1", "--budget", "1%", "--free-stacks");
 	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--thread", "x");
 	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--module", "x");
-	refuse("makes threads wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
-	refuse("as it is", "", "-p", "1", "--budget", "1%", "--growth");
+	refuse("threads have to wait", "", "-p", "1", "--budget", "1%", "--unwinder", "dwfl");
+	refuse("costs next to nothing", "", "-p", "1", "--budget", "1%", "--growth");
 	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%", "--depth", "1");
 	refuse("callers of a wrapper are one allocation site", "", "-p", "1", "--budget", "1%",
 	       "--stack-bytes", "0");
@@ -620,28 +654,27 @@ static void test_scan_refusals(void **state)
 	refuse("--core: the file name is empty", "", "scan", "--core=");
 	refuse("--exe goes with --core", "", "scan", "-p", "1", "--exe", "e");
 	refuse("--exe: the file name is empty", "", "scan", "--core", "a", "--exe=");
-	refuse("--max-pause means nothing with --core", "", "scan", "--core", "c", "--max-pause=1s");
-	refuse("--max-pause 0s: it is", "200ms", "scan", "-p", "1", "--max-pause=0s");
-	refuse("--verdicts maybe: it is auto", "", "scan", "-p", "1", "--verdicts=maybe");
-	refuse("--show goes by verdicts", "", "scan", "-p", "1", "--verdicts=no", "--show=definite");
-	refuse("--error-exitcode goes by verdicts", "", "scan", "-p", "1", "--verdicts=no",
+	refuse("--max-pause and --core", "", "scan", "--core", "c", "--max-pause=1s");
+	refuse("--max-pause 0s: must be", "200ms", "scan", "-p", "1", "--max-pause=0s");
+	refuse("--verdicts maybe: must be auto", "", "scan", "-p", "1", "--verdicts=maybe");
+	refuse("--show needs verdicts", "", "scan", "-p", "1", "--verdicts=no", "--show=definite");
+	refuse("--error-exitcode needs verdicts", "", "scan", "-p", "1", "--verdicts=no",
 	       "--error-exitcode=1");
-	refuse("scan looks at a running process", "", "scan", "--", "prog");
+	refuse("scan is for a running process", "", "scan", "--", "prog");
 	refuse("unexpected argument '12'", "mmattach scan -p 12", "scan", "12");
 	refuse("unexpected argument 'core.1'", "--core core.1", "scan", "core.1");
 	refuse("--format folded: it is made of stacks", "csv", "scan", "-p", "1", "--format=folded");
 	refuse("--who-points-at goes with", "", "scan", "-p", "1", "--format=csv", "--who-points-at", "1");
-	refuse("--who-points-at x1: not an address", "hexadecimal", "scan", "-p", "1", "--who-points-at",
-	       "12,x1,3");
-	refuse("--show lost: no verdict", "definite", "scan", "-p", "1", "--show", "definite,lost");
-	refuse("--show : no verdict", "definite", "scan", "-p", "1", "--show=");
-	refuse("--show unknown: no verdict", "", "scan", "-p", "1", "--show=unknown");
+	refuse("--who-points-at x1: not an address", "hexadecimal", "scan", "-p", "1", "--who-points-at", "12,x1,3");
+	refuse("--show lost: not a verdict", "definite", "scan", "-p", "1", "--show", "definite,lost");
+	refuse("--show : not a verdict", "definite", "scan", "-p", "1", "--show=");
+	refuse("--show unknown: not a verdict", "", "scan", "-p", "1", "--show=unknown");
 	refuse("--with-trace: the file name is empty", "", "scan", "-p", "1", "--with-trace=");
-	refuse("--core means nothing to watching", "", "-p", "1", "--core", "c");
-	refuse("--show means nothing to diff", "", "diff", "--show", "definite", "x.mmt", "y.mmt");
-	refuse("--show goes by verdicts", "", "-p", "1", "--verdicts=no", "--show=definite");
-	refuse("--duration means nothing to scan", "", "scan", "-p", "1", "-d", "1s");
-	refuse("-o and --report both", "", "scan", "-p", "1", "-o", "x", "--report", "y");
+	refuse("--core is no option of watch", "", "-p", "1", "--core", "c");
+	refuse("--show is no option of diff", "", "diff", "--show", "definite", "x.mmt", "y.mmt");
+	refuse("--show needs verdicts", "", "-p", "1", "--verdicts=no", "--show=definite");
+	refuse("--duration is no option of scan", "", "scan", "-p", "1", "-d", "1s");
+	refuse("-o and --report are the same", "", "scan", "-p", "1", "-o", "x", "--report", "y");
 }
 
 int main(void)
@@ -668,6 +701,7 @@ int main(void)
 		cmocka_unit_test(test_target_mistakes),
 		cmocka_unit_test(test_missing_arguments),
 		cmocka_unit_test(test_unknown_options),
+		cmocka_unit_test(test_near_values),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_start),
 	};

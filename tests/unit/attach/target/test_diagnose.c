@@ -178,15 +178,13 @@ static void test_container(void **state)
 
 	(void)state;
 	self.cap_sys_ptrace = false;
-	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE",
-		     "docker run --cap-add SYS_PTRACE");
+	expect_eperm(ordinary, self, "without CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
 	/*
 	 * Root without the capability is refused by yama 1 and 2 as well, but the reason is the missing
 	 * capability.
 	 */
 	self.yama_scope = 1;
-	expect_eperm(ordinary, self, "without the capability CAP_SYS_PTRACE",
-		     "docker run --cap-add SYS_PTRACE");
+	expect_eperm(ordinary, self, "without CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
 	self = root;
 	self.seccomp = true;
 	expect_eperm(ordinary, self, "seccomp", "--cap-add SYS_PTRACE");
@@ -203,14 +201,15 @@ static void test_other_failures(void **state)
 
 	(void)state;
 	diagnose_attach(&ordinary, &user, -ESRCH, &d);
-	expect(&d, "cannot attach to 1234 (svc): it began to run another program while we were attaching",
-	       "once more");
+	expect(&d,
+	       "cannot attach to 1234 (svc): it began to run another program while mmattach was attaching",
+	       "try again");
 	diagnose_attach(&ordinary, &user, ENOSYS, &d);
 	expect(&d, "no ptrace", "host");
 	diagnose_attach(&ordinary, &user, EIO, &d);
 	expect(&d, "cannot attach to 1234 (svc): Input/output error", "");
 	diagnose_vanished(&ordinary, false, &d);
-	expect(&d, "it ended while we were attaching", "");
+	expect(&d, "it ended while mmattach was attaching", "");
 }
 
 static void test_no_allocator(void **state)

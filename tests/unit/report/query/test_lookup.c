@@ -174,7 +174,7 @@ static void an_entry_of_several_groups(void **state)
 		assert_int_equal(lookup.list[i].net, i + 1);
 	}
 	forget();
-	refused(2, "dict", "the report has 1 entry of family dict");
+	refused(2, "dict", "the report has 1 group of family dict");
 }
 
 /* If there are few net counts, each is a group of its own. */
@@ -195,15 +195,15 @@ static void entries_of_one_group(void **state)
 static void no_such_entry(void **state)
 {
 	(void)state;
-	refused(1, NULL, "the report has no entries");
+	refused(1, NULL, "the report has no groups");
 	example();
-	refused(1, NULL, "several families have entries; write libc:1 or pool:1 or dict:1");
-	refused(3, "libc", "the report has 2 entries of family libc");
+	refused(1, NULL, "several families have groups; write libc:1 or pool:1 or dict:1");
+	refused(3, "libc", "the report has 2 groups of family libc");
 	refused(1, "inode", "the report has nothing of a family inode");
 	options.min_bytes = 100000;
-	refused(1, "libc", "the report has no entries of family libc");
+	refused(1, "libc", "the report has no groups of family libc");
 	options.older_than_us = 20 * SECOND;
-	refused(1, NULL, "the report has no entries");
+	refused(1, NULL, "the report has no groups");
 }
 
 /* Without a family in the question, the only one that has groups is meant. */
@@ -219,7 +219,7 @@ static void the_only_family(void **state)
 	assert_int_equal(lookup.nlist, 1);
 	assert_int_equal(lookup.list[0].addr, 0x10000);
 	forget();
-	refused(3, NULL, "the report has 2 entries");
+	refused(3, NULL, "the report has 2 groups");
 }
 
 static void too_young_for_the_list(void **state)
@@ -440,17 +440,17 @@ static const char expected[] =
 	"\n"
 	"0x10210 lies 528 bytes inside a block of 4096 bytes (libc) at 0x10000, allocated 8s ago by:\n"
 	"    #0 large (0x1004)\n"
-	"    entry [libc 1]\n"
+	"    group [libc 1]\n"
 	"0x10210 lies 16 bytes inside a block of 64 bytes (pool) at 0x10200, allocated 7s ago by:\n"
 	"    #0 many (0x1005)\n"
-	"    entry [pool 1]\n"
+	"    group [pool 1]\n"
 	"\n"
 	"0x5001 is in no live block: freed, or older than the watch, or never allocated, or its event is "
 	"among the 3 lost\n"
 	"\n"
 	"0x1000 is the beginning of a block of 32 bytes (libc), allocated 7s ago by:\n"
 	"    #0 small (0x1003)\n"
-	"    entry [libc 2]\n";
+	"    group [libc 2]\n";
 
 static void as_text(void **state)
 {
