@@ -9,7 +9,9 @@
 #	make bench        what a hit costs, in ratios
 #	make soak         a long watch with a budget, for SECONDS (an hour if not set)
 #	make demo         attach to a leaky service and print the report
-#	make install      DESTDIR, prefix
+#	make static       one file without shared libraries, $(B)/mmattach-static (doc/install.md)
+#	make install      DESTDIR, prefix, and the folders below; make uninstall
+#	make package-check    build the Debian package, install it in a fresh Debian, use it, remove it (root)
 #
 #	DEBUG=1                   -Og, warnings are errors
 #	SAN=address,undefined     sanitizers
@@ -21,9 +23,16 @@
 # built plainly whatever the variant: they stand for other people's programs.
 
 prefix      ?= /usr/local
-bindir      ?= $(prefix)/bin
-mandir      ?= $(prefix)/share/man
-gdbdir      ?= $(prefix)/share/mmattach/gdbscripts
+exec_prefix ?= $(prefix)
+bindir      ?= $(exec_prefix)/bin
+datarootdir ?= $(prefix)/share
+datadir     ?= $(datarootdir)
+mandir      ?= $(datarootdir)/man
+docdir      ?= $(datarootdir)/doc/mmattach
+gdbdir      ?= $(datadir)/mmattach
+bashcompletiondir ?= $(datadir)/bash-completion/completions
+zshcompletiondir  ?= $(datadir)/zsh/site-functions
+fishcompletiondir ?= $(datadir)/fish/vendor_completions.d
 INSTALL     ?= install
 PYTHON      ?= python3
 
@@ -92,7 +101,7 @@ CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check goldens unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers install clean FORCE
+.PHONY: all check goldens unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers static install uninstall package-check clean FORCE
 
 all: mmattach
 
@@ -356,7 +365,7 @@ SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xd
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units tools libcs victims fault real fuzzers benches
+check: layers all units tools libcs victims fault real fuzzers benches $(if $(SAN),,static)
 	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests
 
 unit: units
@@ -378,13 +387,44 @@ soak: all build/victims/sampled
 demo: all victims
 	sh demo/demo.sh
 
+static: $(B)/mmattach-static
+
+# A warning is an error: of what glibc would load at run time nothing may be left (static/standins.c).
+$(B)/mmattach-static: $(B)/attach/main.o $(B)/static/standins.o $(B)/libmm.a
+	$(call say,LD)$(LINK) -static -s -Wl,--fatal-warnings,--wrap=dlopen,--wrap=getpwuid -Wl,--start-group $(MM_LDLIBS) -lunwind -lbz2 -lz $(LDLIBS) -Wl,--end-group
+
+# What is installed, FILE:FOLDER, and the folders that nothing else uses. The packs are part of the program.
+INSTALLED := $(B)/mmattach:$(bindir) \
+	$(foreach page,$(wildcard man/*.[1-9]),$(page):$(mandir)/man$(patsubst .%,%,$(suffix $(page)))) \
+	gdbscripts/mmleak.py:$(gdbdir) $(foreach file,$(wildcard gdbscripts/mmgdb/*.py),$(file):$(gdbdir)/mmgdb) \
+	completions/mmattach:$(bashcompletiondir) completions/_mmattach:$(zshcompletiondir) \
+	completions/mmattach.fish:$(fishcompletiondir) \
+	$(foreach file,README.md NEWS LICENSE $(wildcard doc/*.md doc/*.json),$(file):$(docdir))
+OWN_FOLDERS := $(gdbdir)/mmgdb/__pycache__ $(gdbdir)/mmgdb $(gdbdir) $(docdir)
+file_of = $(firstword $(subst :, ,$(1)))
+folder_of = $(DESTDIR)$(lastword $(subst :, ,$(1)))
+
 install: mmattach
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(mandir)/man1
-	$(INSTALL) -m 755 $(B)/mmattach $(DESTDIR)$(bindir)/mmattach
-	$(INSTALL) -m 644 man/mmattach.1 $(DESTDIR)$(mandir)/man1/mmattach.1
-	$(INSTALL) -d $(DESTDIR)$(gdbdir)/mmgdb
-	$(INSTALL) -m 644 gdbscripts/mmleak.py $(DESTDIR)$(gdbdir)/mmleak.py
-	$(INSTALL) -m 644 gdbscripts/mmgdb/*.py $(DESTDIR)$(gdbdir)/mmgdb
+	@set -e; $(foreach each,$(INSTALLED),$(INSTALL) -d '$(call folder_of,$(each))'; \
+		$(INSTALL) -m $(if $(filter $(B)/mmattach,$(call file_of,$(each))),755,644) $(call file_of,$(each)) '$(call folder_of,$(each))';)
+	@# The manual names the folders that were chosen, and the scripts for gdb the way from theirs to the program.
+	sed -i -e 's|/usr/local/share/mmattach|$(gdbdir)|g' -e 's|doc/\([a-z-]*\.md\)|$(docdir)/\1|g' \
+		$(foreach page,$(notdir $(wildcard man/*.1)),'$(DESTDIR)$(mandir)/man1/$(page)') \
+		$(foreach page,$(notdir $(wildcard man/*.5)),'$(DESTDIR)$(mandir)/man5/$(page)')
+	sed -i 's|^INSTALLED = .*|INSTALLED = "'"$$(realpath -m --relative-to='$(gdbdir)/mmgdb' '$(bindir)/mmattach')"'"|' \
+		'$(DESTDIR)$(gdbdir)/mmgdb/program.py'
+
+# In a staging folder (DESTDIR) empty folders above ours go, too; those that are gone are made again for rmdir -p.
+uninstall:
+	rm -f $(foreach each,$(INSTALLED),'$(call folder_of,$(each))/$(notdir $(call file_of,$(each)))')
+	rm -f '$(DESTDIR)$(gdbdir)'/mmgdb/__pycache__/*.pyc
+	@for folder in $(foreach each,$(OWN_FOLDERS),'$(DESTDIR)$(each)'); do \
+		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder"; done
+	@[ -z '$(DESTDIR)' ] || for folder in $(sort $(foreach each,$(INSTALLED),'$(lastword $(subst :, ,$(each)))')); do \
+		(cd '$(DESTDIR)' && mkdir -p "$${folder#/}" && rmdir -p --ignore-fail-on-non-empty "$${folder#/}") || exit 1; done
+
+package-check:
+	$(PYTHON) tests/package.py
 
 clean:
 	rm -rf build mmattach

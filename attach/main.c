@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "attach/cli/ask.h"
+#include "attach/cli/complete.h"
 #include "attach/cli/file_cmds.h"
 #include "attach/cli/probes_cmd.h"
 #include "attach/cli/scan_cmd.h"
@@ -88,5 +90,7 @@ int main(int argc, char **argv)
 	fill_stdio();
 	if (argc == 1 && isatty(STDIN_FILENO) && isatty(STDERR_FILENO))
 		return flush_results(ask_and_carry_out(argc, argv));
+	if (argc > 1 && !strcmp(argv[1], "complete"))
+		return flush_results(complete(argc - 2, argv + 2, stdout));
 	return flush_results(start(argc, argv, argc, argv));
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -107,6 +108,20 @@ int read_whole_file_at(int dirfd, const char *path, size_t limit, char **out, si
 int read_whole_file(const char *path, size_t limit, char **out, size_t *n)
 {
 	return read_whole_file_at(AT_FDCWD, path, limit, out, n);
+}
+
+int open_null(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		return fd;
+	fd = memfd_create("null", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd >= 0 && !fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -ENODEV;
 }
 
 /* Open the folder of @path and copy the rest of it to of->name. */

@@ -35,6 +35,12 @@ must_check int read_whole_file_at(int dirfd, const char *path, size_t limit, cha
 must_check int read_whole_file(const char *path, size_t limit, char **out, size_t *n);
 
 /*
+ * /dev/null, or where there is none (a chroot with nothing but the program) an empty file that cannot be
+ * written. A descriptor or -errno.
+ */
+must_check int open_null(void);
+
+/*
  * A result file in the making, mode 0600. Under a name that is free, or a regular file's, it is written under
  * a temporary name in the same folder and renamed by outfile_commit. A device or FIFO (/dev/null) is written
  * in place, and so is the target of a symbolic link (/dev/stdout), but only if no other user could have made

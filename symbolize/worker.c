@@ -68,7 +68,7 @@ static int move_up(int fd)
 static bool place_fds(const struct names_file *file, int out)
 {
 	int from[FDS] = { -1, -1, -1, move_up(out), move_up(file->fd), move_up(file->root) };
-	int null = move_up(open("/dev/null", O_RDWR | O_CLOEXEC));
+	int null = move_up(open_null());
 
 	if (null < 0 || from[FD_OUT] < 0 || from[FD_FILE] < 0)
 		return false;

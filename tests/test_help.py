@@ -63,7 +63,7 @@ def test_every_option_is_in_all_and_in_a_subject():
 
 
 def test_the_manual_has_every_option():
-    manual = (TOP / "man/mmattach.1").read_text().replace("\\-", "-")
+    manual = "".join(path.read_text() for path in (TOP / "man").glob("*.1")).replace("\\-", "-")
     assert not [name for name in options_in(screen("help", "all")) - {"--fds"} if name not in manual]
 
 

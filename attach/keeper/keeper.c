@@ -22,6 +22,7 @@
 #include "attach/keeper/sched/sched_priority.h"
 #include "attach/keeper/seize.h"
 #include "attach/keeper/traps/hit.h"
+#include "base/fdio.h"
 #include "attach/keeper/wait_stops.h"
 
 #define STACK_BYTES (64u << 10)
@@ -301,7 +302,7 @@ static void close_files(struct keeper *k)
 	int null;
 
 	close_but((int[3]){ k->shared->bell, k->shared->gdb, k->shared->gdb_mem });
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	null = open_null();
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
 	if (null > 2)

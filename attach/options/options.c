@@ -21,6 +21,7 @@
 #include "attach/options/options_check.h"
 #include "attach/options/options_help.h"
 #include "base/duration.h"
+#include "base/inpath.h"
 #include "base/log.h"
 #include "base/pager.h"
 #include "base/statusline.h"
@@ -347,6 +348,8 @@ static void take_effect(const struct options *o)
 	/* what a program writes to the same terminal, or gdb, must not be overwritten */
 	if (!o->quiet && !o->program && o->command != COMMAND_GDB)
 		statusline_open();
+	if (o->stacks.debuginfod && !is_in_path("debuginfod-find"))
+		log_warn("--debuginfod: there is no program debuginfod-find here, so no debug files are fetched");
 }
 
 static void refuse_domain(const char *word)

@@ -215,7 +215,7 @@ static void leave_to_others(struct plan *p, const char *why)
 {
 	p->kind = PLAN_WRAPPER;
 	p->stops = 1;
-	give_reason(p, why);
+	give_reason(p, "%s", why);
 }
 
 static void plan_call(struct planning *pl, struct plan *p, const struct body *b)

@@ -13,19 +13,17 @@ import gdb
 from mmgdb import parameters
 
 VERSION = "0.1"
-HERE = os.path.dirname(os.path.abspath(__file__))
-PLACES = (
-    os.path.join(HERE, "..", "..", "mmattach"),                         # a source tree: gdbscripts/mmgdb
-    # PREFIX/share/mmattach/gdbscripts/mmgdb
-    os.path.join(HERE, "..", "..", "..", "..", "bin", "mmattach"),
-)
+# From the folder of this file to the program, in a source tree; `make install` writes the way between its
+# folders here.
+INSTALLED = "../../mmattach"
+BESIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), INSTALLED)
 
 checked = {}    # path: (mtime, version)
 
 
 def find():
     """The path of the program. gdb.GdbError if there is none, or another version."""
-    path = named() or next((p for p in PLACES if os.access(p, os.X_OK)), None) or shutil.which("mmattach")
+    path = named() or (BESIDE if os.access(BESIDE, os.X_OK) else None) or shutil.which("mmattach")
     if not path:
         raise gdb.GdbError("cannot find the program mmattach, which does the work behind mmleak\n"
                            "install it, or say where it is: set mmleak program FILE")

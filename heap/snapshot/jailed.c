@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "symbolize/jail.h"
 
 #define FD_OUT 3
@@ -25,7 +26,7 @@ static uint64_t now_ns(void)
 /* Standard streams become /dev/null, FD_OUT leads to the parent, all others are closed. */
 static bool place_fds(int out)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int null = open_null();
 
 	if (null >= 0 && null < FD_OUT)
 		null = fcntl(null, F_DUPFD_CLOEXEC, FD_OUT);
