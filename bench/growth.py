@@ -83,7 +83,7 @@ def rows(plan):
     what = f"{1e6 / min(plain):.0f} thousand pairs/s, {max(growths):.0f} growths/s"
     return [{"name": "growth", "what": f"--growth / not watched: {what}", "values": [a / b for a, b in zip(watched, plain)]},
             {"name": "growth/noise", "what": "not watched / not watched, as often", "values": [a / b for a, b in zip(again, plain)]},
-            {"name": "growth/ppm", "what": "threads stood still, of a million, attaching included", "values": [1e6 * share for share in shares],
+            {"name": "growth/ppm", "what": "threads were stopped, of a million, attaching included", "values": [1e6 * share for share in shares],
              "unit": "ppm"},
             {"name": "growth/stopped", "what": f"the same, for a growth / one process wakes another and back ({1e6 * statistics.median(trips):.0f} us)",
              "values": [share / rate / trip for share, rate, trip in zip(shares, growths, trips)], "at_most": 4}]

@@ -25,6 +25,7 @@ import flood
 import growth
 import in_gdb
 import names
+import others
 import pauses
 import real
 import redis
@@ -252,6 +253,11 @@ def measure_budget(plan):
     return [Row(**row) for row in budget.rows(plan)]
 
 
+def measure_others(plan):
+    """Five rounds at most: a minute each."""
+    return [Row(**row) for row in others.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+
+
 def measure_rounds(plan):
     return [Row(**row) for row in budget.many_rounds(plan)]
 
@@ -317,8 +323,9 @@ MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": meas
                 "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
                 "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
                 "budget": measure_budget, "gdb": measure_gdb,
-                "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services}
-LONG = ["rounds", "seeds", "services"]  # minutes each: only if asked for
+                "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
+                "others": measure_others}
+LONG = ["rounds", "seeds", "services", "others"]  # minutes each: only if asked for
 QUICK = ["pair", "fair", "lifted"]
 
 

@@ -11,7 +11,7 @@ SOURCES = [p for folder in ("base", "trace", "symbolize", "report", "heap", "att
            for p in (TOP / folder).rglob("*") if p.suffix in (".c", ".h", ".cc", ".py")]
 
 # `pausing.c`, `interrupt_all`, `interrupt_spared`: names that follow a file's
-CHAIN = re.compile(r"`([\w/]+\.[ch])`((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
+CHAIN = re.compile(r"`([\w/]+\.[ch])`(?:\*\*)?((?:,\s+`[a-z]\w*`(?!\s+in\s+`))+)")
 # `take_command` in `options.c`
 WITHIN = re.compile(r"`([a-z]\w*)`\s+in\s+`([\w/]+\.[ch])`")
 # pause/pausing.c; files of the kernel, glibc or the build are not ours

@@ -56,8 +56,8 @@ def test_numbers_of_the_document():
 
 def test_every_kind_is_decoded():
     for section, known in (("### Events", mmt.EVENTS), ("### Information", mmt.INFO)):
-        table = re.search(rf"{section}.*?\n\|---.*?\n(.*?)\n\n", DOC, re.S)[1]
-        names = set(re.findall(r"^\| `MMT_(\w+)` \d", table, re.M)) - {"INFO", "RUN"}
+        text = re.search(rf"{section}\n(.*?)\n##", DOC, re.S)[1]
+        names = set(re.findall(r"^\* `MMT_(\w+)` \d+ \{", text, re.M)) - {"INFO", "RUN"}
         assert names == set(known)
 
 

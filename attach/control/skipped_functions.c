@@ -70,7 +70,7 @@ static int add_skip(struct skipped_functions *s, const struct rule_skip *skip, c
 		return 0;
 	if (elfimage_extent(m->img, place, &range))
 		return add(s, m, &range);
-	log_warn("%s+" PRItaddr " is in no function that can be told: it is not left out of stacks", m->name,
+	log_warn("%s+" PRItaddr " is in no known function: it is not left out of stacks", m->name,
 		 place);
 	return 0;
 }

@@ -21,11 +21,11 @@ void rule_values_read(const struct record_hit *hit, const struct site *s, const 
 	out->values.ret = rule_values_result(hit, s);
 	if (!own)
 		return;
-	out->values.read = hit->remote_loads_read | hit->loads_null;
+	out->values.read = hit->loads_read | hit->loads_null;
 	for (uint32_t i = 0; i < rule->loads.n; i++) {
-		if (hit->remote_loads_read & 1u << i)
+		if (hit->loads_read & 1u << i)
 			out->values.loads[i] = hit->loads[i];
-		if (rule->loads.all[i].width == 0 && hit->remote_loads_read & 1u << i)
+		if (rule->loads.all[i].width == 0 && hit->loads_read & 1u << i)
 			out->text = hit->text;
 	}
 }

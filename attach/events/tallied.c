@@ -108,7 +108,7 @@ uint64_t tallied_size(struct tally *t, const struct tallied *x)
 
 	if (t->planting->options.exact_sizes && tallied_requested_size(x, &size))
 		return size;
-	if (x->chunk && x->hit->remote_loads_read & 1u << SITE_CHUNK)
+	if (x->chunk && x->hit->loads_read & 1u << SITE_CHUNK)
 		return chunk_usable(x->hit->loads[SITE_CHUNK]);
 	/* descriptors, threads: each counts 1 */
 	if (!x->chunk && !x->rule->size.n)

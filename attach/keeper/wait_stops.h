@@ -27,7 +27,7 @@ must_check int wait_stops(struct keeper *k, uint64_t max_wait_ns);
 
 /*
  * Wait for a signal, at most @max_wait_ns, and ask the thread that it names: for a time in which hardly
- * anything happens. Returns what collect does.
+ * anything happens. Returns what wait_stops does.
  */
 must_check int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns);
 

@@ -4,9 +4,9 @@
  *
  *	resolve   which function a rule means; one plan per address (resolve.c)
  *	scan      its body: exits, calls, jumps (body.c)
- *	judge     are all exits accounted for, and what does the call need (plan_exits.c)?
+ *	exits     are all exits accounted for, and what does the call need (plan_exits.c)?
  *	              arguments saved: realloc, ptr=*argN, --sizes exact
- *	              told apart:      it calls a watched function, or shares exits with one
+ *	              distinguished:   it calls a watched function, or shares exits with one
  *	place     the traps (trap_place.c)
  *
  * Exits are preferred to return addresses, since one set of exits serves all callers; and an exit alone is
@@ -14,7 +14,7 @@
  *
  * The functions of a module are planned together: glibc's memalign, valloc and pvalloc jump to one static
  * body and posix_memalign calls it. The `ret` of that body belongs to the function that is planned first, and
- * the others need a trap at their entry to be told apart.
+ * the others need a trap at their entry to be distinguished.
  */
 #include "attach/probes/plan.h"
 
@@ -224,7 +224,7 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 
 	if (is_wrapper(pl, p, b)) {
 		leave_to_others(p, expr_is_load(&p->rule->ptr) ? "its blocks are seen where they are made, "
-								 "and told apart by the return address"
+								 "and distinguished by the return address"
 							       : only_jumps);
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);

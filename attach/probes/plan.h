@@ -10,7 +10,7 @@
  *               if=arg2==0): entry and exits
  *   two stops   exits not all found: entry and the return address, planted when it is first seen
  *   no trap     wrappers that reach the memory only through a function that is trapped itself: by a call
- *               (glibc's posix_memalign: seen there, told apart by the return address) or a jump
+ *               (glibc's posix_memalign: seen there, distinguished by the return address) or a jump
  *   calls       in a sampled watch: traps are planted after the calls of the function
  *               (attach/sampling/sampling.h), none in it
  *

@@ -2,9 +2,12 @@
 /*
  * plan_exits: what the body of a watched function means for its traps. For plan.c only.
  *
- * The functions of a module are judged together: if one jumps to or calls another watched function of its
- * family, the traps of that one serve both, or the two must be told apart. A function of another family
- * counts as any unwatched function.
+ * The functions of a module are planned together: if one jumps to or calls another watched function of its
+ * family, the traps of that one serve both, or the two must be distinguished. A function of another family
+ * counts as any unwatched function: a jump to it is an exit that is not known.
+ *
+ * Two rules may name one function if they apply at different moments (its entry, its end, `in`, `from`);
+ * otherwise the second is refused, with the reason.
  */
 #ifndef MM_PLAN_EXITS_H
 #define MM_PLAN_EXITS_H

@@ -193,7 +193,7 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 	if (n)
 		recorder_note(
 			r,
-			t, "the caller of the function around it was never seen at %" PRIu32 " places, as too little of the stack was copied (--stack-bytes): if it passes on what it takes, all its callers are one place",
+			t, "the caller of the function around it was never seen at %" PRIu32 " call sites, as too little of the stack was copied (--stack-bytes): if it is a wrapper, all its callers are one site",
 			n);
 }
 
@@ -207,7 +207,7 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 	note_unseen_rules(r, sites, t);
 	if (unknown >= 0.0005)
 		recorder_note(r, t,
-			      "about %.1f %% of the calls came from where no trap stands behind the call (a "
+			      "about %.1f %% of the calls came from where no trap is planted behind the call (a "
 			      "call through a pointer, a jump, "
 			      "generated code): of these a part was seen where the allocator returns",
 			      unknown * 100);
@@ -223,7 +223,7 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 	if (sites->unsure)
 		recorder_note(r, t,
 			      "%" PRIu64
-			      " places look like calls of allocators, and may be none: no trap stands there",
+			      " places look like calls of allocators, and may be none: no trap is planted there",
 			      sites->unsure);
 	recorder_lost(r, t, "stack not kept", stacks->not_tracked);
 	recorder_lost(r, t, "block not followed", stacks->unfollowed);

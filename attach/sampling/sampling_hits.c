@@ -38,9 +38,9 @@ static bool read_words(const struct sampling *s, const struct sampling_site *sit
 		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) &&
 		       chunkstate_size(out->head);
 	out->head = hit->loads[SITE_CHUNK];
-	out->first_read = (hit->remote_loads_read & 3) == 3;
+	out->first_read = (hit->loads_read & 3) == 3;
 	memcpy(out->first, hit->loads, sizeof(out->first));
-	return hit->remote_loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
+	return hit->loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
 }
 
 /*

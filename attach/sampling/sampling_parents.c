@@ -146,7 +146,7 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 		return;
 	site->tries++;
 	*t = (struct sampling_trial){ .function = site->function, .inner = i, .until_ns = now_ns + TRIAL_NS };
-	log_debug(PLAN, "is what " PRItaddr " takes passed on?", t->function);
+	log_debug(PLAN, "is " PRItaddr " a wrapper?", t->function);
 }
 
 /* --- holding a thread until there is a trap where its function returns to --- */
@@ -394,7 +394,7 @@ static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, 
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
 {
 	static const char *const words[] = {
-		[PASSES] = "it passes on", [DOES_NOT] = "it does not pass on", [CANNOT_TELL] = "not known"
+		[PASSES] = "it is a wrapper", [DOES_NOT] = "it is none", [CANNOT_TELL] = "not known"
 	};
 
 	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {

@@ -18,7 +18,9 @@
  * another function the next time, so that there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot,
- * and these have several callers. And trials are rare: the budget pays for each thread that is held.
+ * and these have several callers. And trials are rare: the budget pays for each thread that is held. To keep
+ * a hold short, one command (COMMAND_LEAD) plants at A and resumes the thread: that takes 0.1 to 0.2 ms,
+ * where planting in the usual order had taken 1 to 2 ms.
  */
 #ifndef MM_SAMPLING_PARENTS_H
 #define MM_SAMPLING_PARENTS_H

@@ -33,8 +33,8 @@ static double aim(const struct sampling_rounds *r)
 }
 
 /*
- * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/round_queue.h). Once the
- * blocks of most are known to be freed, these are sampled rarely, and do not use what they may.
+ * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/round_queue.h).
+ * Once the blocks of most are known to be freed, these are sampled rarely, and do not use what they may.
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
 {
@@ -164,7 +164,7 @@ static void forget_what_is_old(struct sampling_sites *sites)
  * What each candidate may have that needs more, if the others get what they need: of @all, hits a second.
  * Infinite: none needs more.
  */
-static double shared_map_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
+static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
 {
 	double share, next = all / r->candidates;
 
@@ -221,7 +221,7 @@ static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sit
 		if (is_candidate(&sites->all[i]))
 			look_at_needs(sites, &sites->all[i]);
 	}
-	share = shared_map_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
 	r->wanted = !isinf(share);
 	r->bunched = 0;
 	for (size_t i = 0; i < sites->n; i++)

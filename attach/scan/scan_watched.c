@@ -17,9 +17,9 @@ static int refuse_sampled(const struct ledger *l)
 {
 	if (!ledger_is_sampled(l))
 		return 0;
-	log_error("the trace is of a sampled run (--budget), which has followed a few blocks of each place "
+	log_error("the trace is of a sampled run (--budget), which has tracked a few blocks of each stack "
 		  "only");
-	log_hint("without --with-trace blocks are told by class and size; a trace without --budget knows "
+	log_hint("without --with-trace blocks are shown by class and size; a trace without --budget knows "
 		 "them all");
 	return -EINVAL;
 }
@@ -60,7 +60,7 @@ bool scan_watched_is_of(const struct scan_watched *w, int pid)
 		return true;
 	log_error("the trace is of process %d (%s), not of %d", (int)w->ledger.target.pid,
 		  w->ledger.target.comm ? w->ledger.target.comm : "?", pid);
-	log_hint("without --with-trace blocks are told by class and size");
+	log_hint("without --with-trace blocks are shown by class and size");
 	return false;
 }
 
@@ -95,7 +95,7 @@ static size_t count(const struct ledger *l)
 	return n;
 }
 
-static void wait_stops(const struct live *live, struct scan_watched *w)
+static void collect_live(const struct live *live, struct scan_watched *w)
 {
 	struct live_block b;
 	taddr addr;
@@ -125,7 +125,7 @@ int scan_watched_blocks(struct scan_watched *w)
 		return -ENOMEM;
 	for (size_t i = 0; i < w->ledger.nbooks; i++)
 		if (defs_is_of_blocks(&w->ledger.defs.families[i]) && w->ledger.books[i].live)
-			wait_stops(w->ledger.books[i].live, w);
+			collect_live(w->ledger.books[i].live, w);
 	qsort(w->blocks, w->nblocks, sizeof(*w->blocks), block_order);
 	drop_overlaps(w);
 	return 0;

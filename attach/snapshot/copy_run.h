@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copy_run: copies the pages that a mirror names out of a process whose threads are stopped.
+ * copy_run: copies the pages that a copy_plan names out of a process whose threads are stopped.
  *
  *	copy_run_open     space for the bytes, populated with large pages; the threads that will copy wait
  *	copy_run_begin    (all are stopped) the threads start: one looks for the next few megabytes of

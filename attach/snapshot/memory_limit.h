@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory_limit: is there memory for a copy of a process? A heap that is copied is there twice. Checked before the
- * copy is made: if there is not enough, the kernel would kill a process, and it picks the largest one, which
- * is the target.
+ * memory_limit: is there memory for a copy of a process? A heap that is copied is there twice. Checked before
+ * the copy is made: if there is not enough, the kernel would kill a process, and it picks the largest one,
+ * which is the target.
  */
 #ifndef MM_MEMORY_LIMIT_H
 #define MM_MEMORY_LIMIT_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct memory_limit {
-	uint64_t needed;	/* bytes: the copy, and what we need in addition to judge it */
+	uint64_t needed;	/* bytes: the copy, and what we need in addition for the verdicts */
 	/* that the machine can spare; or in our control group, if that has less. UINT64_MAX: not known */
 	uint64_t available;
 };

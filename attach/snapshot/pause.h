@@ -12,7 +12,15 @@
  *
  * The keeper stops and resumes (keeper/pause/pausing.h), since it is the tracer; if we die meanwhile, it
  * resumes and leaves. If a pause lasts longer than its limit, the keeper ends it by itself, and the snapshot
- * is thrown away: -ETIMEDOUT.
+ * is thrown away: -ETIMEDOUT. The limit is four times --max-pause, or four times the estimate if that is
+ * more, and a second at least.
+ *
+ * The estimate is meant to be at least half of the actual time: the copy at the speed that our own memory
+ * shows, the look-ups as they took before the stop, 45 us a thread, and what depends on the load (busy.h).
+ *
+ * If the target has outgrown the space, the rest goes to memory that is populated while it is copied. Only if
+ * a pause of any length is acceptable (--verdicts yes), and that is not enough either, the target is resumed
+ * and stopped again; the reported time is that of all tries.
  */
 #ifndef MM_PAUSE_H
 #define MM_PAUSE_H

@@ -31,7 +31,7 @@ static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot
 							  : out->had.expected_ns;
 
 	verdict_snapshot_fail(
-		out, "the process would have stood still for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
+		out, "the process would have been stopped for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
 		duration_format(rounded, expected, sizeof(expected)),
 		duration_format(wish->max_pause_ns, most, sizeof(most)));
 }
@@ -55,7 +55,7 @@ static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_
 			too_long(out, wish);
 		else
 			verdict_snapshot_fail(out,
-					      "the process would have stood still for longer than it may be");
+					      "the process would have been stopped for longer than it may be");
 		break;
 	case -ETIMEDOUT:
 		verdict_snapshot_fail(out, "the copy took too long, and the process was let go");
@@ -84,7 +84,7 @@ static void add_stopped_time(struct verdict_snapshot *out)
 	char text[DURATION_TEXT];
 
 	if (out->had.had_ns)
-		snprintf(out->why_not + n, sizeof(out->why_not) - n, "; it stood still for %s",
+		snprintf(out->why_not + n, sizeof(out->why_not) - n, "; it was stopped for %s",
 			 duration_format(out->had.had_ns, text, sizeof(text)));
 }
 
@@ -113,7 +113,7 @@ void verdict_snapshot_fini(struct verdict_snapshot *look)
 	*look = (struct verdict_snapshot){ 0 };
 }
 
-/* --- judging --- */
+/* --- verdicts --- */
 
 static void tell_failure(const struct verdict_snapshot *look, struct recorder *r)
 {
@@ -153,7 +153,7 @@ void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, b
 		if (err < 0) {
 			snapshot_fini(&look->snapshot);
 			verdict_snapshot_fail(look,
-					      "what the copy of the process holds could not be judged: %s",
+					      "no verdict could be made from the copy of the process: %s",
 					      strerror(-err));
 			log_warn("no verdicts: %s", look->why_not);
 		}

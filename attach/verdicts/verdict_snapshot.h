@@ -54,7 +54,7 @@ void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Judge what @r's ledger holds, and write the results to @r; or the reason why there are none. @exact: the
+ * Write verdicts on the live blocks of @r's ledger to @r; or the reason why there are none. @exact: the
  * ledger's sizes are those that were requested. @asked: what else to answer from the copy; NULL: nothing.
  */
 void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact,

@@ -42,7 +42,7 @@ static int add_family(struct verdicts *j, const struct ledger *l, uint32_t famil
 	return r;
 }
 
-static int wait_stops(struct verdicts *j, const struct ledger *l)
+static int collect_blocks(struct verdicts *j, const struct ledger *l)
 {
 	int r = 0;
 
@@ -374,7 +374,7 @@ int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledg
 	if (r == 0)
 		r = dtvs_set_apart(s, &j->census);
 	if (r == 0)
-		r = wait_stops(j, l);
+		r = collect_blocks(j, l);
 	if (r < 0)
 		return r;
 	if (j->nblocks)

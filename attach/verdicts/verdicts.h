@@ -8,8 +8,8 @@
  *
  * Which blocks: memory that belongs to the process alone. Descriptors, threads, objects with references,
  * mappings have no verdict. If an allocator's own memory comes from malloc (a pool's, one with a head of its
- * own), its blocks are inside blocks of malloc: the inner block is judged, since the program points to it,
- * and the outer one gets the best verdict of those in it.
+ * own), its blocks are inside blocks of malloc: the inner block gets the verdict, since the program points to
+ * it, and the outer one gets the best verdict of those in it.
  *
  * What the dynamic loader has allocated, which includes each thread's tables of thread-local variables, is in
  * use. If the census knows all blocks, but not this one, its release was not seen: it has no verdict, and
@@ -55,7 +55,7 @@ struct verdicts_with {
 struct verdicts {
 	struct verdicts_block *blocks;	/* by address; at one address the census's first, then the largest */
 	size_t nblocks, blocks_room;
-	struct block *nodes;		/* blocks that reach judges */
+	struct block *nodes;		/* blocks that get their verdict from reach */
 	size_t nnodes;
 	struct census census;
 	struct reach reach;

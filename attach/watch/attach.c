@@ -384,7 +384,7 @@ void attach_killed(struct session *s)
 	log_error("the keeper was killed: %u traps were put back%s", lifted, left ? "" : ", none is left");
 	/* some kernels let only a tracer write: repair can do it there */
 	if (left && repair(s->at.target.pid, stderr) != 0)
-		log_hint("%u traps still stand in %d: try `mmattach repair %d` as root", left,
+		log_hint("%u traps are still planted in %d: try `mmattach repair %d` as root", left,
 			 s->at.target.pid, s->at.target.pid);
 	else
 		log_hint(

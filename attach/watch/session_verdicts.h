@@ -9,6 +9,10 @@
  *	at an interim report		with --verdicts yes, or on SIGUSR1: the target is stopped for
  *					that only if the user has asked for it
  *
+ * The position in the ring at the moment when all threads were stopped (pause_had.ring_head) separates what
+ * counts from what does not: so the table of live blocks is that of the copy. The keeper leaves before the
+ * copy is searched.
+ *
  * The result is in s->look; the report makes verdicts of it, or says why there are none.
  */
 #ifndef MM_SESSION_VERDICTS_H

@@ -132,7 +132,7 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 	}
 	if (stall_timer_look(&w->silence, now) < KEEPER_SILENT_NS)
 		return;
-	log_warn("the keeper (%d) stood still for %.1f s, and the target with it: continuing it",
+	log_warn("the keeper (%d) was stopped for %.1f s, and the target with it: continuing it",
 		 w->link->keeper, (now - w->beat_ns) / 1e9);
 	watch_add_gap(w, w->beat_ns, now, "the keeper was stopped");
 	link_signal(w->link, SIGCONT);
@@ -142,9 +142,9 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 
 /*
  * After a call of the linker no trap is planted until the modules have been read, with the linker done and
- * not calling again meanwhile (trap_rounds.h). So they are read soon; but many calls may follow each other, and
- * reading takes time: a tenth of ours at most. A linker that is never done (left by longjmp, or by the end of
- * its thread) is waited for with a timeout.
+ * not calling again meanwhile (trap_rounds.h). So they are read soon; but many calls may follow each other,
+ * and reading takes time: a tenth of ours at most. A linker that is never done (left by longjmp, or by the
+ * end of its thread) is waited for with a timeout.
  */
 static void follow_modules(struct watch *w, uint64_t now)
 {

@@ -124,7 +124,7 @@ static void format_loads(const struct site *s, const struct record_hit *hit, cha
 			continue;
 		if (hit->loads_null & 1u << i)
 			at += snprintf(buf + at, size - at, " load%u null", i);
-		else if (!(hit->remote_loads_read & 1u << i))
+		else if (!(hit->loads_read & 1u << i))
 			at += snprintf(buf + at, size - at, " load%u ?", i);
 		else if (s->loads[i].width)
 			at += snprintf(buf + at, size - at, " load%u 0x%" PRIx64, i, hit->loads[i]);

@@ -21,7 +21,7 @@ class Events:
     def __init__(self, watch):
         self.watch = watch
         self.connected = []
-        self.elsewhere = 0          # the process in whose place gdb has another one, as was said
+        self.elsewhere = 0          # the process that gdb has replaced by another one, if that was reported
 
     def connect(self):
         for name in LOOKS:

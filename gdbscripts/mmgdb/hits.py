@@ -111,7 +111,7 @@ class Hits:
             return self.tell_hit(site, address)
         except Exception as error:
             self.in_stop = None
-            self.end("a hit could not be told, %s: %s" % (type(error).__name__, error))
+            self.end("a hit could not be reported, %s: %s" % (type(error).__name__, error))
             return False
 
     def tell_hit(self, site, address):

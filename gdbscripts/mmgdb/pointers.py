@@ -73,7 +73,7 @@ def blocks_at(pid, addresses):
 def block_text(block):
     taken = next((frame["function"] for frame in block["stack"][block["wrappers"]:] if frame["function"]), "")
     entry = " (group %d of family %s)" % (block["entry"], block["family"]) if block["entry"] else ""
-    return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"], ", taken by " + taken if taken else "", entry)
+    return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"], ", allocated by " + taken if taken else "", entry)
 
 
 def describe(pid, address):

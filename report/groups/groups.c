@@ -5,7 +5,7 @@
  *	drafts		stacks with the same code locations (stack_groups.c)
  *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
  *	merged		drafts that look the same without their wrappers become one
- *	groups		their growth is judged
+ *	groups		their growth is classified
  */
 #include "report/groups/groups.h"
 
@@ -152,8 +152,8 @@ static double bytes_left(const struct stack_group *d, const struct summary_sampl
 }
 
 /*
- * Judge all stacks of the family: blocks that seem left of one may be another's, whether that one is shown or
- * not.
+ * Decide for all stacks of the family what becomes of their blocks: blocks that seem left of one may be
+ * another's, whether that one is shown or not.
  */
 static int judge_samples(struct maker *mk)
 {

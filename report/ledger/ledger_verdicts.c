@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_verdicts: the results of a look for reachable blocks. MMT_VERDICTS says how many blocks were judged,
+ * ledger_verdicts: the results of a look for reachable blocks. MMT_VERDICTS says how many blocks have one,
  * MMT_JUDGED which. No verdict counts before all of them were read: half of them would make a leak look
  * smaller than it is.
  *

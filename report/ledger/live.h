@@ -24,7 +24,7 @@ struct live_block {
 	uint64_t size;
 	uint64_t birth_us;
 	uint32_t stack;
-	uint8_t verdict;	/* enum verdict; UNKNOWN until it is judged */
+	uint8_t verdict;	/* enum verdict; UNKNOWN until it has one */
 };
 
 must_check int live_new(struct live **out);	/* 0 or -ENOMEM */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth: see growth.h, and growth_envelope.h for what it looks at. All shares are combined with lower bounds: a few
- * per cent up and down are normal in programs.
+ * growth: see growth.h, and growth_envelope.h for what it looks at. All shares are combined with lower
+ * bounds: a few per cent up and down are normal in programs.
  */
 #include "report/model/growth.h"
 
@@ -12,7 +12,7 @@
 #define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
 #define HARDLY 0.04		/* of the live bytes: if less is added in the last part, it is not growth */
 #define FALLEN 0.7		/* of the maximum: below that, it has fallen */
-#define TOO_LATE 0.15		/* of the run: what came only in this last part cannot be judged */
+#define TOO_LATE 0.15		/* of the run: what came only in this last part cannot be classified */
 #define AT_ONCE 0.1		/* of the run */
 #define MIN_SECONDS 1.
 #define MIN_POINTS 8
@@ -296,7 +296,7 @@ static void judge(const struct growth_envelope *c, struct growth *out)
 }
 
 /*
- * A flush in the first third of the run belongs to the start, and what came after it is judged. A later one
+ * A flush in the first third of the run belongs to the start, and what came after it counts. A later one
  * means that the memory is freed again and again: it falls.
  */
 static void judge_from_flush(const struct growth_envelope *c, size_t flush, struct growth *out)

@@ -28,7 +28,7 @@ struct sampled_place {
 	double bytes;		/* of one of its live blocks, or if there are none, of any block */
 };
 
-/* Of @all[0..n), those judged to stay whose blocks may be others' become unknown. */
+/* Of @all[0..n), those that seem to leak and whose blocks may be others' become unknown. */
 void sampled_doubt_others(const struct sampled_place *all, size_t n);
 
 #endif

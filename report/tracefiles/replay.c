@@ -76,7 +76,7 @@ static int note_damage(struct replay *r, const struct reader_damage *d)
 	if (r->damages > DAMAGE_TOLD)
 		return 0;
 	if (r->damages == DAMAGE_TOLD)
-		return note(r, "%s is damaged in more places than are told here", name);
+		return note(r, "%s is damaged in more places than are listed here", name);
 	if (!d->bytes)
 		return note(r, "%s is damaged at byte %" PRIu64 ": %s", name, d->at, d->why);
 	if (d->at_end)

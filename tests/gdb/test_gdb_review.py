@@ -190,7 +190,7 @@ def test_a_hit_that_cannot_be_told(victim, gdb):
     lines = len(session.out.all)
     session.during(target, "0 keep 3")
     said = session.said_since(lines)
-    assert said.count("a hit could not be told, TypeError") == 1, said
+    assert said.count("a hit could not be reported, TypeError") == 1, said
     assert "nothing is being watched" in session.mmleak("status")
     session.during(target, "0 keep 3")
     session.do("detach")

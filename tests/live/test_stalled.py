@@ -168,7 +168,7 @@ def test_keeper_stopped(victim, attach):
     watch = attach(target)
     os.kill(watch.keeper(), signal.SIGSTOP)
     since = time.monotonic()
-    wait_for(lambda: watch.alive() and any("stood still" in line for line in watch.err.all), "said that it stood still", 5)
+    wait_for(lambda: watch.alive() and any("was stopped for" in line for line in watch.err.all), "said that it stood still", 5)
     target.wait_working()
     assert time.monotonic() - since < 5
     assert_gap_named(watch.finish())

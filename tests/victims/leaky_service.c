@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaky_service: the demo's target. A small fake service: four workers answer requests, most of what they
- * allocate they also free, and three functions do not:
+ * leaky_service [mended]: the demo's target. A small fake service: four workers answer requests, most of what
+ * they allocate they also free, and three functions do not; one of these does if it is "mended":
  *
  *	session_open      every 10th request    a session record that is never closed
  *	cache_insert      every 25th request    a cache entry under a key that never comes back
@@ -28,7 +28,7 @@
 /* neither inlined nor cloned: the name in the report is the one here */
 #define noinline __attribute__((noipa))
 
-static atomic_bool ending;
+static atomic_bool ending, mended;
 static atomic_ulong sessions, entries, contexts;
 
 /* Keeps the compiler from seeing that @p is not used, and from turning the call into a jump. */
@@ -54,7 +54,10 @@ noinline static void cache_insert(unsigned long request)
 	if (entry)
 		entry[0] = request;
 	used(entry);
-	entries++;
+	if (mended)
+		free(entry);
+	else
+		entries++;
 }
 
 noinline static void log_context(unsigned long request)
@@ -102,13 +105,14 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t threads[WORKERS];
 	pthread_barrier_t barrier;
 	sigset_t end;
 	int sig;
 
+	mended = argc > 1 && !strcmp(argv[1], "mended");
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);

@@ -6,11 +6,11 @@
  * interrupt) until the thread runs again:
  *
  *	   int3          we are awake        PTRACE_CONT        it runs
- *	    |── latency.wake ──|                  |─ latency.restart ─|
+ *	    |─── wake_ns ─────|                  |── restart_ns ──|
  *	    |─ our delay in the run queue ─|─ serving ─|
  *
- * The latencies are measured on a child at the start, and raised if the target's own threads show longer ones
- * (stop_cost_learn.h).
+ * wake_ns and restart_ns are measured on a child at the start, and raised if the target's own threads show
+ * longer ones (stop_cost_learn.h).
  *
  * Our delay in the run queue is read from /proc/self/schedstat, and charged to every thread that is found
  * stopped after it. If it is not known when a stop began, it counts from when all threads were last asked.
@@ -26,9 +26,9 @@
  * once. Stops that closing does not avoid (signals, new threads, the dynamic linker) are counted separately
  * as well. If these alone exceed the budget, we must leave.
  *
- * The controller can ask for a hold (site_stats.h): a thread waits until the controller has answered. The budget
- * has priority: no hold begins that it could not pay for up to the timeout, and what holds under way may
- * still cost is kept in reserve. A thread that waits longer than the timeout, or until the budget closes,
+ * The controller can ask for a hold (site_stats.h): a thread waits until the controller has answered. The
+ * budget has priority: no hold begins that it could not pay for up to the timeout, and what holds under way
+ * may still cost is kept in reserve. A thread that waits longer than the timeout, or until the budget closes,
  * resumes without an answer: so the target does not depend on what the controller does. How much of the
  * budget goes to holds is decided by the controller (sampling_parents.c).
  */

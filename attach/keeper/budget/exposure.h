@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exposure: the exposure of an interval in which a trap was planted: the time in which the target comes as far
- * undisturbed. Pure.
+ * exposure: the exposure of an interval in which a trap was planted: the time in which the target comes as
+ * far undisturbed. Pure.
  *
  *	driven by a clock	(a timer, a client's requests) being stopped for 50 us changes nothing: what
  *				was due is done afterwards. Then exposure is wall-clock time

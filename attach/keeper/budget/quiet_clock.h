@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quiet_clock: two clocks that run in quiet time, while no thread of the target is stopped because of us. Pure.
+ * quiet_clock: two clocks that run in quiet time, while no thread of the target is stopped because of us.
+ * Pure.
  *
  *	quiet	wall-clock time
  *	work	CPU time that all threads of the target have used, less what stopping and resuming take of it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * round_queue: which round begins next, of the sites that are called so often that the quota ends their rounds, and
- * when it is paid for. Pure.
+ * round_queue: which round begins next, of the sites that are called so often that the quota ends their
+ * rounds, and when it is paid for. Pure.
  *
  *	round over ──▶ waits, longest first ──▶ enough is left, no other began just before ──▶ round begins
  *

@@ -6,15 +6,15 @@
  *	the keeper reports	the exposure of the trap, and how often it was hit meanwhile
  *
  * The sums over exposure intervals give a rate and its uncertainty (the ratio of hits to exposure, and how
- * the intervals scatter around it). An interval (a stretch, in names) is the time from planting the trap to
- * lifting it, at most SITE_STATS_SPAN_NS: then the next one begins. It ends when the quota is reached, at that
- * very hit; with the round; or when there is nothing left to spend.
+ * the intervals scatter around it). An interval is the time from planting the trap to lifting it, at most
+ * SITE_STATS_SPAN_NS: then the next one begins. It ends when the quota is reached, at that very hit; with the
+ * round; or when there is nothing left to spend.
  *
  * Hits and exposure are those of an undisturbed target. If the quota is reached within milliseconds, exposure
  * is not for how long the trap was planted, but the time in which an undisturbed target would have come as
- * far (exposure.h); and hits while another thread was stopped because of us are not counted. So a thread that is
- * stopped at each allocation is not taken for a slow one. Every hit that is served has its record, even if it
- * is not counted here.
+ * far (exposure.h); and hits while another thread was stopped because of us are not counted. So a thread that
+ * is stopped at each allocation is not taken for a slow one. Every hit that is served has its record, even if
+ * it is not counted here.
  *
  * Not to count these hits is right if threads come independently. If threads meet and then take the same
  * path, all come at once, and one is counted: so the number of hits that were not is kept

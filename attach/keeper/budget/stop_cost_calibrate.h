@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stop_cost_calibrate: what a stop takes besides our own work, measured on a child of ours before there is a target.
+ * stop_cost_calibrate: what a stop takes besides our own work, measured on a child of ours before there is a
+ * target.
  *
  * A thread is stopped from its int3 on, but we are awake only some microseconds later (in a virtual machine,
  * dozens); and when it is resumed, it runs only when its processor has switched back to it. We cannot observe

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stop_cost_learn: what a stop takes besides our own work, learned from the target's threads while they are watched.
- * Pure.
+ * stop_cost_learn: what a stop takes besides our own work, learned from the target's threads while they are
+ * watched. Pure.
  *
- * What our child shows at the start (stop_cost_calibrate.h) holds for a twentieth of a second, of a small program: for
- * the same target the result may be twice as high one time as another, and a stop of a thread that is busy
- * with other things takes longer. The kernel knows better. Take a thread that had one slice of a processor
- * from when it resumed until it stopped again:
+ * What our child shows at the start (stop_cost_calibrate.h) holds for a twentieth of a second, of a small
+ * program: for the same target the result may be twice as high one time as another, and a stop of a thread
+ * that is busy with other things takes longer. The kernel knows better. Take a thread that had one slice of a
+ * processor from when it resumed until it stopped again:
  *
  *	   resumes                             int3        we are awake
  *	      |── still ──|───── its slice ─────|── still ──|		still = wall - ran - waited
  *
- * What the kernel does for a stop within the thread's slice cannot be told from what the thread does there:
- * it is assumed to grow in proportion to `still`, but by no more than `still` does. Only short slices can be
- * compared. Threads without short slices (they sleep between any two stops) show nothing; then the child's
- * figures hold. The cost is never assumed to be less than these: after longer slices stops take longer.
+ * What the kernel does for a stop within the thread's slice cannot be distinguished from what the thread does
+ * there: it is assumed to grow in proportion to `still`, but by no more than `still` does. Only short slices
+ * can be compared. Threads without short slices (they sleep between any two stops) show nothing; then the
+ * child's figures hold. The cost is never assumed to be less than these: after longer slices stops take
+ * longer.
  */
 #ifndef MM_STOP_COST_LEARN_H
 #define MM_STOP_COST_LEARN_H
@@ -42,8 +43,8 @@ void stop_cost_learn_begin(struct stop_cost_learn *s, const struct stop_cost *sh
 bool stop_cost_learn_wants(struct stop_cost_learn *s, pid_t tid);
 
 /*
- * @tid, for which stop_cost_learn_wants() was true, has stopped; its slices are @slices. With a processor at once, we
- * would have been awake at @seen_ns; 0: not known. @now: what is to be charged from now on.
+ * @tid, for which stop_cost_learn_wants() was true, has stopped; its slices are @slices. With a processor at
+ * once, we would have been awake at @seen_ns; 0: not known. @now: what is to be charged from now on.
  */
 void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct procfs_slices *slices,
 			     uint64_t seen_ns, struct stop_cost *now);

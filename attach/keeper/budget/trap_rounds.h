@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_rounds: traps that are planted for a while only, as often and as long as the controller asks (site_stats.h)
- * and the budget allows (cost.h).
+ * trap_rounds: traps that are planted for a while only, as often and as long as the controller asks
+ * (site_stats.h) and the budget allows (cost.h).
  *
  *	         round begins                  quota reached, at that hit
  *	WAITING ──────────────▶ PLANTED ──────────────────────────────▶ WAITING ──▶ READY, until paid for

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_rounds_parts: what trap_rounds.c and trap_rounds_wishes.c share, and no other file needs. trap_round_*: of one
- * site.
+ * trap_rounds_parts: what trap_rounds.c and trap_rounds_wishes.c share, and no other file needs.
+ * trap_round_*: of one site.
  */
 #ifndef MM_TRAP_ROUNDS_PARTS_H
 #define MM_TRAP_ROUNDS_PARTS_H

@@ -84,7 +84,7 @@ struct record_hit {
 	/* what was read, as outer_site asks; bytes beyond its width: 0; all 0 if its base was 0 */
 	uint64_t loads[SITE_LOADS];
 	/* bit per load that was read; only these, and the null ones, are filled in */
-	uint32_t remote_loads_read;
+	uint32_t loads_read;
 	uint32_t loads_null;		/* bit per load whose base was 0 */
 	uint32_t outer_site;		/* closing: the entry's site; else the site that was hit */
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */

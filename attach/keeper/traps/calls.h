@@ -16,7 +16,10 @@
  * family that is one call; of different families each is its own.
  *
  * A call that was left counts as open while rsp stays below S. Where that matters (SITE_FAMILY_IN), the
- * return address is stored too: as long as it is at S, the call goes on.
+ * return address is stored too: as long as it is at S, the call goes on. That costs a process_vm_readv of a
+ * word at each hit inside, and cannot detect that the function was left, and the very same call instruction
+ * has called another one, through a pointer. Stacks that a program switches itself look like calls that were
+ * left.
  */
 #ifndef MM_CALLS_H
 #define MM_CALLS_H

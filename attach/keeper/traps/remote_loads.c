@@ -88,7 +88,7 @@ static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, b
 		return OPERAND_UNKNOWN;
 	if (first)
 		return OPERAND_LATER;
-	if (!((rec->remote_loads_read | rec->loads_null) & 1u << load))
+	if (!((rec->loads_read | rec->loads_null) & 1u << load))
 		return OPERAND_UNKNOWN;
 	*out = rec->loads[load];
 	return OPERAND_KNOWN;
@@ -150,7 +150,7 @@ static size_t size_of(const struct reading *r, uint32_t i, taddr addr)
 
 static void was_read(struct reading *r, uint32_t i, taddr addr)
 {
-	r->rec->remote_loads_read |= 1u << i;
+	r->rec->loads_read |= 1u << i;
 	if (!r->loads[i].width)
 		end_text(r, addr);
 }
@@ -220,7 +220,7 @@ int remote_loads_read(struct remote_loads_from from, const struct site_load *loa
 {
 	struct reading r = { .from = from, .loads = loads, .result = result, .rec = rec };
 
-	rec->remote_loads_read = 0;
+	rec->loads_read = 0;
 	rec->loads_null = 0;
 	rec->slice_len = (uint32_t)read_first(&r, want);
 	if (rec->slice_len < want)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_loads: what a hit reads of the target's memory: words and a string at addresses that a rule names, and a
- * slice of stack.
+ * remote_loads: what a hit reads of the target's memory: words and a string at addresses that a rule names,
+ * and a slice of stack.
  *
  *	first call	the loads that depend only on registers and arguments, then the stack
  *	a call each	loads whose address is the value of another load; the rest of a string beyond its page
@@ -26,7 +26,7 @@ struct remote_loads_from {
 
 /*
  * Read for @rec, whose registers, arguments and flags are filled in, what @loads (of SITE_LOADS) say and
- * @want bytes of stack: fills loads, remote_loads_read, loads_null, text, slice and slice_len, and sets RECORD_CUT.
+ * @want bytes of stack: fills loads, loads_read, loads_null, text, slice and slice_len, and sets RECORD_CUT.
  * @result: the register with the function's result, or NULL: there is none yet. There must be space for @want
  * bytes after @rec. 0, or -EPERM: the target's memory may not be read any more.
  */

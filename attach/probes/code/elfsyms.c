@@ -4,7 +4,7 @@
  *
  * Several names for one address are common in a C library (malloc, __libc_malloc, __malloc): people use the
  * one without a version, with the fewest underscores, and the shortest. Names that are defined several times
- * are told apart by version and binding: a program that calls memcpy gets memcpy@@GLIBC_2.14, not
+ * are distinguished by version and binding: a program that calls memcpy gets memcpy@@GLIBC_2.14, not
  * memcpy@GLIBC_2.2.5 nor a static helper.
  */
 #include "attach/probes/code/elfsyms.h"

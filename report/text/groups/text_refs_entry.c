@@ -5,8 +5,8 @@
  *
  * A place is suspect if clearly more of what it acquired, on any object of the run, is on objects that are
  * still live than of what the others acquired; of several such places, if something else tells it from them
- * (summary_refs.c), and then that is said. Where no place stands out and most of what is acquired is released
- * again, then a release is missing, not a place one too many.
+ * (summary_refs.c), and then that is reported. Where no place stands out and most of what is acquired is
+ * released again, then a release is missing, not a place one too many.
  */
 #include <inttypes.h>
 #include <math.h>

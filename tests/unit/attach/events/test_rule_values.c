@@ -73,15 +73,15 @@ static void loads(void **state)
 	hit.head.flags = RECORD_CLOSES;
 	hit.loads[0] = 0xa000;
 	hit.loads[1] = 0xfffffff6;
-	hit.remote_loads_read = 1;
+	hit.loads_read = 1;
 	read_at(&leaves, true);
 	assert_int_equal(value_of(&rule.ptr), 0xa000);
 	assert_false(is_known(&rule.size));
-	hit.remote_loads_read = 3;
+	hit.loads_read = 3;
 	read_at(&leaves, true);
 	assert_int_equal((int64_t)value_of(&rule.size), -10);
 	/* a null pointer gives 0, whatever the record has */
-	hit.remote_loads_read = 2;
+	hit.loads_read = 2;
 	hit.loads_null = 1;
 	read_at(&leaves, true);
 	assert_int_equal(value_of(&rule.ptr), 0);
@@ -97,10 +97,10 @@ static void conditions(void **state)
 	hit.head.flags = RECORD_CLOSES;
 	hit.regs.rdi = 0x5a5a00000000;
 	hit.loads[1] = 7;
-	hit.remote_loads_read = 3;
+	hit.loads_read = 3;
 	read_at(&leaves, true);
 	assert_int_equal(rule_values_hold(&v), HOLDS);
-	hit.remote_loads_read = 1;
+	hit.loads_read = 1;
 	read_at(&leaves, true);
 	assert_int_equal(rule_values_hold(&v), HOLDS_UNREAD);
 	/* the first condition that does not hold decides, whether or not the later ones were read */
@@ -124,11 +124,11 @@ static void tags_of_text(void **state)
 	set_rule("alloc f size=*arg1 tag=str(arg3)");
 	hit.head.flags = RECORD_CLOSES;
 	strcpy(hit.text, "inode_t");
-	hit.remote_loads_read = 3;
+	hit.loads_read = 3;
 	read_at(&leaves, true);
 	assert_int_equal(tag(&text), TAGGED);
 	assert_string_equal(text, "inode_t");
-	hit.remote_loads_read = 1;
+	hit.loads_read = 1;
 	read_at(&leaves, true);
 	assert_int_equal(tag(&text), TAGGED_UNREAD);
 	assert_null(text);

@@ -171,7 +171,7 @@ static void malloc_hit(taddr result, uint64_t usable)
 
 	m.hit.regs.rax = result;
 	m.hit.loads[SITE_CHUNK] = header(usable);
-	m.hit.remote_loads_read = result ? 1u << SITE_CHUNK : 0;
+	m.hit.loads_read = result ? 1u << SITE_CHUNK : 0;
 	send(&m);
 }
 
@@ -202,7 +202,7 @@ static void realloc_ends_at(uint32_t site, taddr old, uint64_t size, taddr resul
 	m.hit.args[1] = size;
 	m.hit.regs.rax = result;
 	m.hit.loads[SITE_CHUNK] = header(usable);
-	m.hit.remote_loads_read = result ? 1u << SITE_CHUNK : 0;
+	m.hit.loads_read = result ? 1u << SITE_CHUNK : 0;
 	send(&m);
 }
 
@@ -410,7 +410,7 @@ static void chunk_sizes(void **state)
 
 		m.hit.regs.rax = 0xa000 + 16 * i;
 		m.hit.loads[SITE_CHUNK] = cases[i].header;
-		m.hit.remote_loads_read = 1u << SITE_CHUNK;
+		m.hit.loads_read = 1u << SITE_CHUNK;
 		send(&m);
 		assert_block(0xa000 + 16 * i, cases[i].usable, 0x401000);
 	}
@@ -426,7 +426,7 @@ static struct made closing(uint32_t site, uint32_t outer, taddr result, uint64_t
 	m.hit.args[0] = arg1;
 	m.hit.args[1] = arg2;
 	m.hit.loads[SITE_CHUNK] = header(4000);
-	m.hit.remote_loads_read = 1u << SITE_CHUNK;
+	m.hit.loads_read = 1u << SITE_CHUNK;
 	return m;
 }
 
@@ -456,12 +456,12 @@ static void sizes_without_a_chunk(void **state)
 	struct made m = closing(MALLOC_RET, MALLOC_ENTRY, 0xa000, 3990, 0);
 
 	(void)state;
-	m.hit.remote_loads_read = 0; /* it could not be read */
+	m.hit.loads_read = 0; /* it could not be read */
 	send(&m);
 	assert_block(0xa000, 3990, 0x401000);
 	planting.sites[MALLOC_RET].chunk = false;
 	planting.sites[MALLOC_ENTRY].chunk = false; /* not glibc: the word means something else */
-	m.hit.remote_loads_read = 1u << SITE_CHUNK;
+	m.hit.loads_read = 1u << SITE_CHUNK;
 	send(&m);
 	assert_block(0xa000, 3990, 0x401000);
 	assert_int_equal(tally.unread_sizes, 0);
@@ -488,7 +488,7 @@ static void caller_behind_a_return(void **state)
 	m.hit.regs.rax = 0xa000;
 	m.hit.regs.rip = 0x405555;
 	m.hit.loads[SITE_CHUNK] = header(24);
-	m.hit.remote_loads_read = 1u << SITE_CHUNK;
+	m.hit.loads_read = 1u << SITE_CHUNK;
 	send(&m);
 	assert_block(0xa000, 24, 0x405555);
 	m.hit.slice_len = 0; /* needs no stack */
@@ -504,7 +504,7 @@ static void no_stack_no_caller(void **state)
 	(void)state;
 	m.hit.regs.rax = 0xa000;
 	m.hit.loads[SITE_CHUNK] = header(24);
-	m.hit.remote_loads_read = 1u << SITE_CHUNK;
+	m.hit.loads_read = 1u << SITE_CHUNK;
 	m.hit.slice_len = 4;
 	send(&m);
 	assert_block(0xa000, 24, 0);
@@ -562,7 +562,7 @@ static struct made memalign_ends(uint64_t status, taddr block, bool read)
 	m.hit.args[2] = 1000;
 	m.hit.regs.rax = status;
 	m.hit.loads[0] = block;
-	m.hit.remote_loads_read = read;
+	m.hit.loads_read = read;
 	return m;
 }
 
@@ -800,7 +800,7 @@ static void realloc_older_than_us(void **state)
 	(void)state;
 	m.hit.regs.rax = 0xb000;
 	m.hit.loads[SITE_CHUNK] = header(88);
-	m.hit.remote_loads_read = 1u << SITE_CHUNK;
+	m.hit.loads_read = 1u << SITE_CHUNK;
 	send(&m);
 	assert_block(0xb000, 88, 0x401000);
 	assert_calls(1, 0, 0, 0);

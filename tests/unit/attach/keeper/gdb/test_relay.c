@@ -250,7 +250,7 @@ static void a_hit_becomes_a_record(void **state)
 	assert_int_equal(rec->head.site, 0);
 	assert_int_equal(rec->head.tid, getpid());
 	assert_int_equal(rec->head.flags & RECORD_STATIC, RECORD_STATIC);
-	assert_int_equal(rec->remote_loads_read, 1);
+	assert_int_equal(rec->loads_read, 1);
 	assert_int_equal(rec->loads[0], stack[5]);
 	assert_true(rec->slice_len >= sizeof(stack));
 	assert_memory_equal(rec->slice, stack, sizeof(stack));

@@ -199,7 +199,7 @@ static void records_are_whole_words(void **state)
 	/* words and registers are read straight into the record */
 	assert_int_equal(offsetof(struct record_hit, loads) % 8, 0);
 	assert_int_equal(offsetof(struct record_hit, regs) % 8, 0);
-	assert_true(sizeof(((struct record_hit *)0)->remote_loads_read) * 8 >= SITE_LOADS);
+	assert_true(sizeof(((struct record_hit *)0)->loads_read) * 8 >= SITE_LOADS);
 }
 
 static void flags_are_apart(void **state)

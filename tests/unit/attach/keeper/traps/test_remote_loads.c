@@ -79,7 +79,7 @@ static void nothing(void **state)
 {
 	(void)state;
 	run(0);
-	assert_int_equal(rec->remote_loads_read | rec->loads_null | rec->slice_len, 0);
+	assert_int_equal(rec->loads_read | rec->loads_null | rec->slice_len, 0);
 	assert_int_equal(rec->head.flags, RECORD_CLOSES);
 	for (size_t i = 0; i < sizeof(rec->loads); i++)
 		assert_int_equal(((uint8_t *)rec->loads)[i], UNWRITTEN);
@@ -100,7 +100,7 @@ static void widths(void **state)
 	set(3, SITE_BASE_ARG1 + 1, 8, 0);
 	set(4, SITE_BASE_ARG1 + 1, 1, 8);
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 0x1f);
+	assert_int_equal(rec->loads_read, 0x1f);
 	assert_int_equal(rec->loads[0], 0xff);
 	assert_int_equal(rec->loads[1], 0xfeff);
 	assert_int_equal(rec->loads[2], 0xfcfdfeff);
@@ -122,7 +122,7 @@ static void addresses(void **state)
 	loads[0] = (struct site_load){ SITE_BASE_ARG1, SITE_BASE_ARG6, 8, 8, 16 };
 	set(1, SITE_BASE_RESULT, 8, -8);
 	assert_int_equal(remote_loads_read(from, loads, &result, 0, rec), 0);
-	assert_int_equal(rec->remote_loads_read, 3);
+	assert_int_equal(rec->loads_read, 3);
 	assert_int_equal(rec->loads[0], 25);
 	assert_int_equal(rec->loads[1], 9);
 	/* an index may be negative */
@@ -130,7 +130,7 @@ static void addresses(void **state)
 	run(0);
 	assert_int_equal(rec->loads[0], 1);
 	/* at an entry there is no result yet */
-	assert_int_equal(rec->remote_loads_read, 1);
+	assert_int_equal(rec->loads_read, 1);
 	assert_int_equal(rec->loads_null, 0);
 }
 
@@ -150,21 +150,21 @@ static void chains(void **state)
 	set(3, SITE_BASE_LOAD0 + 2, 0, 4);
 	set(4, SITE_BASE_LOAD0 + 1, 8, 0);
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 0x1f);
+	assert_int_equal(rec->loads_read, 0x1f);
 	assert_int_equal(rec->loads[4], 33);
 	assert_string_equal(rec->text, "third");
 	assert_stack(SLICE);
 	/* a chain that ends early gives 0 from there on */
 	b.next = NULL;
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 3);
+	assert_int_equal(rec->loads_read, 3);
 	assert_int_equal(rec->loads_null, 0x1c);
 	assert_int_equal(rec->loads[2], 0);
 	assert_int_equal(rec->loads[4], 0);
 	/* a chain that leads to unmapped memory is unknown from there on */
 	b.next = page + PAGE;
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 3);
+	assert_int_equal(rec->loads_read, 3);
 	assert_int_equal(rec->loads_null, 0);
 	assert_stack(SLICE);
 }
@@ -186,7 +186,7 @@ static void each_for_itself(void **state)
 	set(3, SITE_BASE_ARG1 + 3, 0, 0);
 	set(4, SITE_BASE_ARG1 + 4, 8, 64);
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 0xa);
+	assert_int_equal(rec->loads_read, 0xa);
 	assert_int_equal(rec->loads_null, 0x10);
 	assert_int_equal(rec->loads[1], 77);
 	assert_string_equal(rec->text, "a string");
@@ -209,7 +209,7 @@ static void arguments_of_nobody(void **state)
 	loads[2] = (struct site_load){ SITE_BASE_RESULT, SITE_BASE_ARG1 + 1, 1, 8, 0 };
 	set(3, SITE_BASE_RESULT, 8, 0);
 	assert_int_equal(remote_loads_read(from, loads, &result, 0, rec), 0);
-	assert_int_equal(rec->remote_loads_read, 8);
+	assert_int_equal(rec->loads_read, 8);
 	assert_int_equal(rec->loads_null, 0);
 }
 
@@ -218,7 +218,7 @@ static void assert_text_at(char *at, const char *expected)
 	argument(1, at);
 	memset(rec->text, UNWRITTEN, sizeof(rec->text));
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 1);
+	assert_int_equal(rec->loads_read, 1);
 	assert_string_equal(rec->text, expected);
 	assert_stack(SLICE);
 }
@@ -248,7 +248,7 @@ static void strings(void **state)
 	/* not mapped at all */
 	argument(1, page + PAGE);
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 0);
+	assert_int_equal(rec->loads_read, 0);
 	assert_stack(SLICE);
 }
 
@@ -278,12 +278,12 @@ static void senseless_sites(void **state)
 	set(3, SITE_BASE_LOAD0 + 4, 8, 0);	/* on a later one */
 	set(4, 255, 8, 0);
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read | rec->loads_null, 0);
+	assert_int_equal(rec->loads_read | rec->loads_null, 0);
 	assert_int_equal(rec->loads[0] & 0xff, UNWRITTEN);
 	assert_stack(SLICE);
 	loads[0] = (struct site_load){ .base = SITE_BASE_ARG1, .index = 255, .scale = 1, .width = 8 };
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 0);
+	assert_int_equal(rec->loads_read, 0);
 }
 
 static void a_stack_that_ends(void **state)
@@ -300,7 +300,7 @@ static void a_stack_that_ends(void **state)
 	assert_true(rec->head.flags & RECORD_CUT);
 	rec->regs.rsp = 0x10;
 	run(SLICE);
-	assert_int_equal(rec->remote_loads_read, 1);
+	assert_int_equal(rec->loads_read, 1);
 	assert_int_equal(rec->slice_len, 0);
 }
 
@@ -312,7 +312,7 @@ static void a_process_that_is_gone(void **state)
 	set(0, SITE_BASE_ARG1, 8, 0);
 	argument(1, page);
 	assert_int_equal(remote_loads_read(nobody, loads, NULL, SLICE, rec), 0);
-	assert_int_equal(rec->remote_loads_read | rec->slice_len, 0);
+	assert_int_equal(rec->loads_read | rec->slice_len, 0);
 	assert_false(remote_loads_word(nobody, (uintptr_t)page, &word));
 	assert_true(remote_loads_word(from, (uintptr_t)page, &word));
 	assert_memory_equal(&word, page, sizeof(word));
