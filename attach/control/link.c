@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/stall_timer.h"
 
-#define SILENCE_NS 1500000000ull	/* with max_stall and leaving itself: the target is free within 2 s */
+#define SILENCE_NS 1500000000ull	/* with max_stall and leaving itself, the target is free within 2 s */
 #define HOLD_NS 1000000000ull
 #define CALL_NS 2000000000ull
 
@@ -43,7 +43,7 @@ static int map_shared(struct shared **out)
 	return 0;
 }
 
-/* What the controller itself needs: a table for an emergency, the shared mapping, the doorbell. */
+/* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
 static int make_ready(struct link *l)
 {
 	int r;
@@ -128,7 +128,8 @@ static void send_command(struct link *l, enum command_op op, int64_t arg, int64_
 /* Wait a short time for the doorbell or the keeper's end. */
 static void wait_for_keeper(struct link *l)
 {
-	struct pollfd p[2] = { { .fd = l->bell, .events = POLLIN }, { .fd = l->keeper_fd, .events = POLLIN } };
+	struct pollfd p[2] = { { .fd = l->bell, .events = POLLIN }, { .fd = l->keeper_fd,
+								     .events = POLLIN } };
 	uint64_t rings;
 
 	if (poll(p, 2, 10) > 0 && (p[0].revents & POLLIN))
@@ -233,7 +234,8 @@ bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site)
 {
 	const int64_t where = (int64_t)((uint64_t)site << 32 | (uint32_t)hit->head.value);
 
-	return shared_is_held(l->shared, hit) && link_call(l, COMMAND_LEAD, hit->head.tid, where, CALL_NS) == 1;
+	return shared_is_held(l->shared, hit) && link_call(l, COMMAND_LEAD, hit->head.tid, where,
+							   CALL_NS) == 1;
 }
 
 bool link_any_planted(const struct link *l)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * link: the controller's end of its connection to the keeper: the shared
- * mapping, the doorbell, commands, and what to do if the keeper is killed.
+ * link: the controller's end of its connection to the keeper: the shared mapping, the doorbell, commands, and
+ * what to do if the keeper is killed.
  */
 #ifndef MM_LINK_H
 #define MM_LINK_H
@@ -36,13 +36,14 @@ struct link_settings {
 
 /* Make the shared mapping and fork the keeper. Call it before any expensive work. 0 or -errno. */
 must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
-void link_close(struct link *l);	/* the keeper must be gone, or be on its way */
+void link_close(struct link *l);	/* the keeper must be gone, or about to end */
 
 /*
  * Have the keeper do @op. Its result; -EPIPE if it is gone, -ETIMEDOUT if it does not answer within
  * @limit_ns. Meanwhile the ring is not read and events pile up in it: not for long work.
  */
-must_check int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2, uint64_t limit_ns);
+must_check int64_t link_call(struct link *l, enum command_op op, int64_t arg, int64_t arg2,
+			     uint64_t limit_ns);
 
 /* Allocate the number @i for a site to be planted; the caller fills shared->sites[*i]. 0 or -ENOSPC. */
 must_check int link_new_site(struct link *l, uint32_t *i);
@@ -50,7 +51,7 @@ must_check int link_new_site(struct link *l, uint32_t *i);
 /* Plant the sites numbered @sites[0..n); results in shared->plant_result. 0 or -errno of the keeper. */
 must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
 
-/* Release the thread held at @hit, after starting a round of the metered @site. true: its trap is planted. */
+/* Begin a round of @site, then release the thread held at @hit. true: the trap of @site is planted. */
 bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
 
 /* Is any trap planted now? */
@@ -68,7 +69,7 @@ void link_forget_all(struct link *l);
 /* gdb has detached: the keeper is the target's tracer from now on, and nothing is planted. 0 or -errno. */
 must_check int link_take_over(struct link *l);
 
-/* Have the keeper leave, and wait for its end. 0; -ETIMEDOUT. Keep reading the ring: it may hold more. */
+/* Have the keeper leave, and wait for its end. 0; -ETIMEDOUT. Read the ring afterwards: it may have more. */
 must_check int link_leave(struct link *l, uint64_t limit_ns);
 
 bool link_keeper_gone(const struct link *l);

@@ -26,7 +26,7 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 	p->nrules = set->nrules;
 	for (size_t i = 0; i < set->nrules; i++)
 		link->shared->scoped |= set->rules[i].op == RULE_IN;
-	skipped_functions_init(&p->skips, set->skips, set->nskips);
+	skipped_functions_init(&p->skipped, set->skips, set->nskips);
 	r = decoder_new(&p->decoder);
 	if (r < 0)
 		planting_fini(p);
@@ -38,7 +38,7 @@ void planting_fini(struct planting *p)
 	if (p->mem >= 0)
 		close(p->mem);
 	decoder_free(p->decoder);
-	skipped_functions_fini(&p->skips);
+	skipped_functions_fini(&p->skipped);
 	free(p->probes);
 }
 
@@ -105,8 +105,11 @@ static struct probe *probe_for(struct planting *p, const struct module *m, const
 	return &grown[p->nprobes++];
 }
 
-/* Two packs may know the same function: of the user's rules only is it news that another one has it. */
-static void say_not_watched(const struct module *m, const struct plan *plan)
+/*
+ * Two packs may have rules for the same function: that it has another rule already is a warning only for a
+ * rule of the user.
+ */
+static void log_not_watched(const struct module *m, const struct plan *plan)
 {
 	if (plan->rule->builtin && probenote_is_other_rule(plan->reason))
 		log_verbose("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
@@ -134,7 +137,7 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
 		/* not each time that a module is loaded again */
 		if (p->nprobes > known)
-			say_not_watched(m, plan);
+			log_not_watched(m, plan);
 	}
 	return 0;
 }
@@ -176,7 +179,7 @@ int planting_add(struct planting *p, struct module *m, const struct site *s, uin
 	return new_site(p, s, &info, s->rule, i);
 }
 
-static int take_plan(struct planting *p, struct module *m, const struct plan *plan)
+static int add_plan(struct planting *p, struct module *m, const struct plan *plan)
 {
 	struct site_info info = { .module = m };
 	int r = add_probe(p, m, plan, module_is_glibc(m), &info.probe);
@@ -212,7 +215,7 @@ static int plan_one(struct planting *p, struct module *m)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < set.n; i++)
-		r = take_plan(p, m, &set.plans[i]);
+		r = add_plan(p, m, &set.plans[i]);
 	plan_set_fini(&set);
 	return r;
 }
@@ -229,7 +232,7 @@ int planting_plan(struct planting *p)
 		link_alive(p->link);
 		r = plan_one(p, m);
 		if (r == 0)
-			r = skipped_functions_add_module(&p->skips, m);
+			r = skipped_functions_add_module(&p->skipped, m);
 		if (r < 0)
 			return r;
 	}
@@ -266,7 +269,8 @@ static void format_code(char *buf, size_t size, const uint8_t *bytes, size_t n)
 		at += snprintf(buf + at, size - at, i ? " %02x" : "%02x", bytes[i]);
 }
 
-static void say_not_trapped(struct planting *p, uint32_t i, const char *where, const char *why, const char *hint)
+static void log_not_trapped(struct planting *p, uint32_t i, const char *where, const char *why,
+			    const char *hint)
 {
 	struct probe *probe = p->sites[i].probe == NO_PROBE ? NULL : &p->probes[p->sites[i].probe];
 
@@ -277,7 +281,7 @@ static void say_not_trapped(struct planting *p, uint32_t i, const char *where, c
 		snprintf(probe->why_not, sizeof(probe->why_not), "not trapped at %.100s: %s", where, why);
 }
 
-static void say_other_code(struct planting *p, uint32_t i, const char *where)
+static void log_other_code(struct planting *p, uint32_t i, const char *where)
 {
 	const struct site *s = &p->link->shared->sites[i];
 	char why[128], now_text[40] = "?", file_text[40];
@@ -291,10 +295,10 @@ static void say_other_code(struct planting *p, uint32_t i, const char *where)
 		format_code(now_text, sizeof(now_text), now, sizeof(now));
 	format_code(file_text, sizeof(file_text), s->bytes, s->nbytes < 8 ? s->nbytes : 8);
 	snprintf(why, sizeof(why), "the code in memory (%s) is not the file's (%s)", now_text, file_text);
-	say_not_trapped(p, i, where, why, "another tool's hook or breakpoint is there");
+	log_not_trapped(p, i, where, why, "another tool's hook or breakpoint is there");
 }
 
-static void say_refused(struct planting *p, uint32_t i)
+static void log_refused(struct planting *p, uint32_t i)
 {
 	const struct site_info *info = &p->sites[i];
 	int err = p->link->shared->plant_result[i];
@@ -303,9 +307,9 @@ static void say_refused(struct planting *p, uint32_t i)
 	snprintf(where, sizeof(where), "%s+0x%" PRIx64, info->module->name,
 		 p->link->shared->sites[i].addr - info->module->bias);
 	if (err == -EILSEQ) {
-		say_other_code(p, i, where);
+		log_other_code(p, i, where);
 	} else if (err == -ETXTBSY) {
-		say_not_trapped(p, i, where, "its code is mapped shared",
+		log_not_trapped(p, i, where, "its code is mapped shared",
 				"a trap would be written into the file itself");
 	} else {
 		log_warn_errno(err, "cannot plant a trap at %s", where);
@@ -328,7 +332,7 @@ int planting_plant(struct planting *p)
 			  p->link->shared->plant_result[site] ? strerror(-p->link->shared->plant_result[site])
 							      : "planted");
 		if (p->link->shared->plant_result[site] < 0)
-			say_refused(p, site);
+			log_refused(p, site);
 	}
 	return r;
 }
@@ -364,7 +368,8 @@ int planting_forget_gone(struct planting *p)
 		int r = 0;
 
 		for (n = 0; is_gone(p, first + n); n++) {
-			log_debug(TRAP, "site %u: %s is unmapped", first + n, p->sites[first + n].module->name);
+			log_debug(TRAP, "site %u: %s is unmapped", first + n,
+				  p->sites[first + n].module->name);
 			if (p->own.gone)
 				p->own.gone(p->own.ctx, first + n);
 			drop_waiting(p, first + n);
@@ -380,7 +385,7 @@ int planting_forget_gone(struct planting *p)
 void planting_forget_all(struct planting *p, int mem)
 {
 	link_forget_all(p->link);
-	skipped_functions_forget(&p->skips);
+	skipped_functions_forget(&p->skipped);
 	p->nwaiting = 0;
 	p->nprobes = 0;
 	if (p->mem >= 0)

@@ -2,10 +2,9 @@
 /*
  * planting: from rules and modules to planted traps.
  *
- * Each module is planned once, when it is first seen (probes/plan); its sites
- * are relocated to its load address and handed to the keeper. What could not be
- * trapped, and why, is recorded for the report: a watch that misses a function
- * must say so.
+ * Each module is planned once, when it is first seen (probes/plan.h); its sites are relocated to its load
+ * address and planted by the keeper. What could not be trapped, and why, is recorded for the report: a watch
+ * that misses a function must report that.
  */
 #ifndef MM_PLANTING_H
 #define MM_PLANTING_H
@@ -42,7 +41,7 @@ struct site_info {
 	bool chunk;			/* its load SITE_CHUNK is glibc's chunk header; set by planting */
 };
 
-/* The hooks of a watch that does not plan by the rules' functions (a sampled one); plan NULL: none. */
+/* The hooks of a watch that plans other sites than the rules' functions (a sampled one); plan NULL: none. */
 struct planting_own {
 	int (*plan)(void *ctx, struct module *m);	/* @m is new: planting_add its sites. 0 or -ENOMEM */
 	void (*gone)(void *ctx, uint32_t site);		/* its module was unmapped; @site will be reused */
@@ -58,7 +57,7 @@ struct planting {
 	const struct ruleset *set;	/* the caller's */
 	const struct rule *rules;	/* the set's */
 	size_t nrules;
-	struct skipped_functions skips;
+	struct skipped_functions skipped;
 	struct probe *probes;
 	size_t nprobes;
 	struct site_info sites[SHARED_SITES];
@@ -109,7 +108,7 @@ must_check int planting_plant(struct planting *p);
 /* All traps were lifted: the next planting_plant plants them again. */
 void planting_again(struct planting *p);
 
-/* Modules were unmapped: give up their sites. 0 or -errno. */
+/* Modules were unmapped: forget their sites. 0 or -errno. */
 must_check int planting_forget_gone(struct planting *p);
 
 /* The target exec'ed: nothing is planted any more. @mem: its new memory. */
@@ -118,7 +117,7 @@ void planting_forget_all(struct planting *p, int mem);
 /* Plant a trap at return address @ret for calls entered at site @entry. 0; -EILSEQ and others: impossible. */
 must_check int planting_return(struct planting *p, taddr ret, uint32_t entry);
 
-/* Is any probe watched that counts something, and is not just a scope? */
+/* Is any probe watched that is not only a scope? */
 bool planting_any(const struct planting *p);
 
 /*

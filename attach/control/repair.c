@@ -5,8 +5,8 @@
  *	mapping ─▶ page (its own copy?) ─▶ differing bytes ─▶ ranges ─▶ lone int3: put back
  *	                                                             └▶ else: list
  *
- * A range collects differing bytes until REPAIR_APART equal ones follow; then
- * it is repaired or listed as a whole.
+ * A range has differing bytes, until REPAIR_APART equal ones follow; then it is repaired or listed as a
+ * whole.
  */
 #include "attach/control/repair.h"
 
@@ -61,7 +61,7 @@ struct repairer {
 	size_t repaired, failed, left;
 };
 
-static void print_place(const struct repairer *r, const struct module *m, taddr addr)
+static void print_location(const struct repairer *r, const struct module *m, taddr addr)
 {
 	struct code_range over;
 	const char *symbol = elfimage_symbol_over(m->img, addr - m->bias, &over);
@@ -128,7 +128,7 @@ static void repair_trap(struct repairer *r, const struct module *m, const struct
 	}
 	r->repaired++;
 	fputs("repaired ", r->out);
-	print_place(r, m, t->addr);
+	print_location(r, m, t->addr);
 	fprintf(r->out, ": int3, now %02x as in the file\n", t->original);
 }
 
@@ -138,7 +138,7 @@ static void leave_alone(struct repairer *r, const struct module *m)
 
 	r->left++;
 	fputs("left alone ", r->out);
-	print_place(r, m, range->lo);
+	print_location(r, m, range->lo);
 	fprintf(r->out, ": %zu of %" PRIu64 " bytes differ from the file%s\n", range->differ,
 		range->hi - range->lo, range->ntraps ? ", int3 among them" : "");
 }
@@ -167,7 +167,8 @@ static bool is_padding(const struct module *m, taddr addr)
 	return !elfimage_extent(m->img, addr - m->bias, &over);
 }
 
-static void note_difference(struct repairer *r, const struct module *m, taddr addr, uint8_t memory, uint8_t file)
+static void add_difference(struct repairer *r, const struct module *m, taddr addr, uint8_t memory,
+			   uint8_t file)
 {
 	struct range *range = &r->range;
 
@@ -194,7 +195,7 @@ static void compare(struct repairer *r, const struct module *m, taddr addr, cons
 {
 	for (size_t i = 0; i < n; i++) {
 		if (memory[i] != file[i])
-			note_difference(r, m, addr + i, memory[i], file[i]);
+			add_difference(r, m, addr + i, memory[i], file[i]);
 	}
 }
 
@@ -243,7 +244,8 @@ static bool can_compare(const struct repairer *r, const struct module *m)
 	if (!m->img)
 		fprintf(r->out, "not compared: %s: %s\n", m->path, m->why_not);
 	else if (elfimage_textrel(m->img))
-		fprintf(r->out, "not compared: %s: its code is changed when it is loaded (text relocations)\n",
+		fprintf(r->out,
+			"not compared: %s: its code is changed when it is loaded (text relocations)\n",
 			m->path);
 	else
 		return true;
@@ -327,7 +329,8 @@ static bool may_repair(const struct target_info *t)
 
 static int summarize(const struct repairer *r, const struct target_info *t)
 {
-	fprintf(r->out, "%d (%s): %zu trap%s taken out, %zu could not be, %zu other difference%s left alone\n",
+	fprintf(r->out,
+		"%d (%s): %zu trap%s taken out, %zu could not be, %zu other difference%s left alone\n",
 		(int)t->pid, t->comm, r->repaired, r->repaired == 1 ? "" : "s", r->failed, r->left,
 		r->left == 1 ? "" : "s");
 	return r->failed ? 1 : 0;

@@ -6,7 +6,7 @@
  * The code in memory is compared with the files it was mapped from. Only private copies of pages (a write by
  * a debugger makes one) can differ, and only those are read. An int3 in memory that the file does not have is
  * replaced by the file's byte. If other bytes differ within REPAIR_APART of it, it is not a lone trap but
- * part of another tool's hook (a jump's distance may hold 0xcc): that is listed and left alone.
+ * part of another tool's hook (a jump's distance may contain 0xcc): that is listed and left alone.
  *
  * An int3 that the program planted into its own code, or a uprobe of the kernel, cannot be distinguished from
  * a trap of ours: both would be removed too.

@@ -46,11 +46,11 @@ static int add(struct skipped_functions *s, const struct module *m, const struct
 }
 
 /* The file address of @skip in @m. false: in another module, or a name, which the report compares. */
-static bool find_place(const struct rule_skip *skip, const struct module *m, taddr *place)
+static bool find_function(const struct rule_skip *skip, const struct module *m, taddr *offset)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	*place = skip->where == WHERE_ADDRESS ? skip->addr - m->bias : skip->addr;
+	*offset = skip->where == WHERE_ADDRESS ? skip->addr - m->bias : skip->addr;
 	switch (skip->where) {
 	case WHERE_ADDRESS:
 		return skip->addr >= m->lo && skip->addr < m->hi;
@@ -64,14 +64,14 @@ static bool find_place(const struct rule_skip *skip, const struct module *m, tad
 static int add_skip(struct skipped_functions *s, const struct rule_skip *skip, const struct module *m)
 {
 	struct code_range range;
-	taddr place;
+	taddr offset;
 
-	if (!find_place(skip, m, &place))
+	if (!find_function(skip, m, &offset))
 		return 0;
-	if (elfimage_extent(m->img, place, &range))
+	if (elfimage_extent(m->img, offset, &range))
 		return add(s, m, &range);
 	log_warn("%s+" PRItaddr " is in no known function: it is not left out of stacks", m->name,
-		 place);
+		 offset);
 	return 0;
 }
 

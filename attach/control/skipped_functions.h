@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * skipped_functions: the code ranges of functions that are to be left out at the front of stacks, and that the user gave
- * without a name: as MODULE+0xOFFSET or 0xADDRESS, any address within the function.
+ * skipped_functions: the code ranges of functions that are to be left out at the front of stacks, and that
+ * the user gave without a name: as MODULE+0xOFFSET or 0xADDRESS, any address within the function.
  */
 #ifndef MM_SKIPPED_FUNCTIONS_H
 #define MM_SKIPPED_FUNCTIONS_H

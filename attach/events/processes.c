@@ -51,7 +51,7 @@ static bool read_map(const char *at, size_t n, struct map *out)
 	       out->hi > out->lo;
 }
 
-/* It has no inode; a file of that name would have one. */
+/* The heap's mapping has no inode; a file of that name has one. */
 static bool is_heap(const struct map *m)
 {
 	return !m->inode && !strcmp(m->name, "[heap]");
@@ -70,7 +70,7 @@ static bool is_arena(const struct map *m, const struct map *next)
 	       !strcmp(next->perms, "---p");
 }
 
-/* All of malloc's: what it got by brk, and the heaps of its other arenas. */
+/* All of malloc's memory: what it got by brk, and the heaps of its other arenas. */
 static uint64_t heap_size(const char *maps)
 {
 	struct map before = { 0 }, m;
@@ -109,8 +109,8 @@ bool processes_is_child(const char *status, pid_t of)
 }
 
 /*
- * The command line, because worker processes describe themselves there; else the name. Read only once: the
- * kernel locks the process's memory for it.
+ * The command line, because worker processes describe themselves there; if there is none, the name. Read only
+ * once: the kernel locks the process's memory for it.
  */
 static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 {
@@ -135,7 +135,10 @@ static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps,
 		   uint64_t now_ns)
 {
-	struct fact f = { .kind = MMT_INFO, .info = MMT_MEMORY, .time_us = recorder_time(r, now_ns), .memory = { .pid = pid, .name = name } };
+	struct fact f = {
+		.kind = MMT_INFO, .info = MMT_MEMORY, .time_us = recorder_time(r, now_ns),
+		.memory = { .pid = pid, .name = name },
+	};
 
 	if (!processes_parse(status, maps, &f.memory.point))
 		return;
@@ -143,7 +146,7 @@ static void record(struct recorder *r, pid_t pid, const char *name, const char *
 	recorder_put(r, &f);
 }
 
-static void look_at_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool heap)
+static void record_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool heap)
 {
 	cleanup_free char *status = read_file(p->pid, "status", STATUS_MAX);
 	cleanup_free char *maps = heap ? read_file(p->pid, "maps", MAPS_MAX) : NULL;
@@ -158,7 +161,7 @@ static void look_at_itself(struct processes *p, struct recorder *r, uint64_t now
 /* --- children --- */
 
 /* false: it is gone, or its pid belongs to another process by now. */
-static bool look_at_child(struct process_child *c, pid_t of, struct recorder *r, uint64_t now_ns)
+static bool record_child(struct process_child *c, pid_t of, struct recorder *r, uint64_t now_ns)
 {
 	cleanup_free char *status = read_file(c->pid, "status", STATUS_MAX);
 
@@ -170,12 +173,12 @@ static bool look_at_child(struct process_child *c, pid_t of, struct recorder *r,
 	return true;
 }
 
-static void look_at_children(struct processes *p, struct recorder *r, uint64_t now_ns)
+static void record_children(struct processes *p, struct recorder *r, uint64_t now_ns)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->nchildren; i++)
-		if (look_at_child(&p->children[i], p->pid, r, now_ns))
+		if (record_child(&p->children[i], p->pid, r, now_ns))
 			p->children[kept++] = p->children[i];
 	p->nchildren = kept;
 }
@@ -225,7 +228,7 @@ static void find_children(struct processes *p, bool of_all_threads)
 		}
 }
 
-void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bool last)
+void processes_sample(struct processes *p, struct recorder *r, uint64_t now_ns, bool last)
 {
 	const bool ends = last || !p->begun;
 
@@ -233,10 +236,10 @@ void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bo
 		return;
 	p->begun = true;
 	p->next_ns = now_ns + EVERY_NS;
-	look_at_itself(p, r, now_ns, ends);
+	record_itself(p, r, now_ns, ends);
 	if (ends)
 		find_children(p, true);
-	look_at_children(p, r, now_ns);
+	record_children(p, r, now_ns);
 	if (!ends)
 		find_children(p, false);
 }

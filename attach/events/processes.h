@@ -4,9 +4,9 @@
  * second, and recorded as MMT_MEMORY.
  *
  * Children are not watched, but this shows if one of them grows. At most MEMORY_CHILDREN of them are read,
- * the first that are seen; children of threads other than the first are looked for only at the beginning and
- * at the end. A child that is born during the watch is recorded from the second look on: otherwise a process
- * that forks for each request would fill the trace.
+ * the first that are found; children of threads other than the first are searched only at the beginning and
+ * at the end. A child that is born during the watch is recorded from the second sample on: otherwise a
+ * process that forks for each request would fill the trace.
  */
 #ifndef MM_PROCESSES_H
 #define MM_PROCESSES_H
@@ -35,10 +35,10 @@ struct processes {
 };
 
 /*
- * Look at the processes if it is due, and the first and the @last time in any case. Of processes that are
- * gone, the last values remain.
+ * Read and record the sizes if that is due, and at the first and the @last time in any case. Of processes
+ * that are gone, the last values remain.
  */
-void processes_look(struct processes *p, struct recorder *r, uint64_t now_ns, bool last);
+void processes_sample(struct processes *p, struct recorder *r, uint64_t now_ns, bool last);
 
 /*
  * Parse /proc/PID/status, and the size of malloc's heaps in @maps (NULL: not wanted). false: @status has no

@@ -14,7 +14,7 @@ struct ranges_leaf {
 };
 
 /* The place of a range in a leaf. leaf == ranges.n: behind all. */
-struct spot {
+struct position {
 	size_t leaf, at;
 };
 
@@ -31,7 +31,7 @@ void ranges_fini(struct ranges *r)
 	ranges_init(r);
 }
 
-static struct range *at(const struct ranges *r, struct spot s)
+static struct range *at(const struct ranges *r, struct position s)
 {
 	return &r->leaves[s.leaf]->all[s.at];
 }
@@ -59,9 +59,9 @@ static size_t find_leaf(const struct ranges *r, taddr addr)
 }
 
 /* The first range that ends behind @addr. */
-static struct spot first_behind(const struct ranges *r, taddr addr)
+static struct position first_behind(const struct ranges *r, taddr addr)
 {
-	struct spot s = { .leaf = find_leaf(r, addr) };
+	struct position s = { .leaf = find_leaf(r, addr) };
 	size_t high = s.leaf < r->n ? r->leaves[s.leaf]->n : 0;
 
 	while (s.at < high) {
@@ -76,7 +76,7 @@ static struct spot first_behind(const struct ranges *r, taddr addr)
 }
 
 /* false: there is none. */
-static bool first_in(const struct ranges *r, taddr lo, taddr hi, struct spot *out)
+static bool first_in(const struct ranges *r, taddr lo, taddr hi, struct position *out)
 {
 	*out = first_behind(r, lo);
 	return lo < hi && out->leaf < r->n && at(r, *out)->lo < hi;
@@ -84,7 +84,7 @@ static bool first_in(const struct ranges *r, taddr lo, taddr hi, struct spot *ou
 
 bool ranges_first(const struct ranges *r, taddr lo, taddr hi, struct range *out)
 {
-	struct spot s;
+	struct position s;
 
 	if (!first_in(r, lo, hi, &s))
 		return false;
@@ -111,7 +111,7 @@ static struct ranges_leaf *new_leaf(struct ranges *r, size_t i)
 }
 
 /* The leaf of @s is full: its second half goes to a new one. @s still means the same place. */
-static int split(struct ranges *r, struct spot *s)
+static int split(struct ranges *r, struct position *s)
 {
 	struct ranges_leaf *full = r->leaves[s->leaf], *more = new_leaf(r, s->leaf + 1);
 
@@ -128,7 +128,7 @@ static int split(struct ranges *r, struct spot *s)
 }
 
 /* Insert before @s. */
-static int insert(struct ranges *r, struct spot s, const struct range *new)
+static int insert(struct ranges *r, struct position s, const struct range *new)
 {
 	struct ranges_leaf *l;
 
@@ -136,7 +136,7 @@ static int insert(struct ranges *r, struct spot s, const struct range *new)
 		return -ENOMEM;
 	/* behind all: at the end of the last leaf */
 	if (s.leaf == r->n)
-		s = (struct spot){ r->n - 1, r->leaves[r->n - 1]->n };
+		s = (struct position){ r->n - 1, r->leaves[r->n - 1]->n };
 	if (r->leaves[s.leaf]->n == RANGES_LEAF && split(r, &s) < 0)
 		return -ENOMEM;
 	l = r->leaves[s.leaf];
@@ -146,7 +146,7 @@ static int insert(struct ranges *r, struct spot s, const struct range *new)
 	return 0;
 }
 
-static void drop(struct ranges *r, struct spot s)
+static void drop(struct ranges *r, struct position s)
 {
 	struct ranges_leaf *l = r->leaves[s.leaf];
 
@@ -160,7 +160,7 @@ static void drop(struct ranges *r, struct spot s)
 }
 
 /* [@lo, @hi) is in the middle of the range at @s: two ranges are left. */
-static int cut_middle(struct ranges *r, struct spot s, taddr lo, taddr hi)
+static int cut_middle(struct ranges *r, struct position s, taddr lo, taddr hi)
 {
 	struct range front = *at(r, s), back = front;
 
@@ -174,9 +174,9 @@ static int cut_middle(struct ranges *r, struct spot s, taddr lo, taddr hi)
 	return -ENOMEM;
 }
 
-int ranges_take(struct ranges *r, taddr lo, taddr hi, struct range *was)
+int ranges_remove(struct ranges *r, taddr lo, taddr hi, struct range *was)
 {
-	struct spot s;
+	struct position s;
 
 	if (!first_in(r, lo, hi, &s))
 		return 0;
@@ -194,7 +194,7 @@ int ranges_take(struct ranges *r, taddr lo, taddr hi, struct range *was)
 
 int ranges_add(struct ranges *r, const struct range *new)
 {
-	struct spot s = first_behind(r, new->lo);
+	struct position s = first_behind(r, new->lo);
 
 	if (s.leaf < r->n && at(r, s)->lo < new->hi)
 		return -EEXIST;

@@ -33,7 +33,7 @@ void recorder_fini(struct recorder *r)
 
 /* --- the trace --- */
 
-static void say_trace_lost(struct recorder *r, int err)
+static void abandon_trace(struct recorder *r, int err)
 {
 	cleanup_free char *path = r->trace ? strdup(writer_path(r->trace)) : NULL;
 
@@ -57,7 +57,7 @@ static void to_trace(struct recorder *r, const struct fact *f)
 	int err = r->trace ? writer_put(r->trace, f) : 0;
 
 	if (err < 0)
-		say_trace_lost(r, err);
+		abandon_trace(r, err);
 }
 
 /* Each file of a run can be read on its own. */
@@ -149,7 +149,7 @@ static void open_trace(struct recorder *r)
 	opt.run_tag = run_tag(r->ledger.run.id);
 	err = writer_open(&opt, &r->trace);
 	if (err < 0)
-		say_trace_lost(r, err);
+		abandon_trace(r, err);
 }
 
 /* --- facts --- */
@@ -169,20 +169,23 @@ void recorder_put(struct recorder *r, const struct fact *f)
 {
 	struct fact later = *f;
 
-	/* doubtful frees come late, but trace times never go back, and the ledger must match the trace */
+	/*
+	 * suspect frees are recorded late, but times in a trace never go back, and the ledger must match the
+	 * trace
+	 */
 	if (later.time_us < r->ledger.now_us)
 		later.time_us = r->ledger.now_us;
-	/* the ledger first: the trace writer may ask it what the fact means */
+	/* the ledger first: the trace writer may use what the ledger makes of the fact */
 	to_ledger(r, &later);
 	to_trace(r, &later);
 }
 
 void recorder_put_event(struct recorder *r, uint32_t family, const struct fact *f)
 {
-	const struct fact turn = { .kind = MMT_FAMILY, .time_us = f->time_us, .family = family };
+	const struct fact family_fact = { .kind = MMT_FAMILY, .time_us = f->time_us, .family = family };
 
 	if (r->ledger.family != family)
-		recorder_put(r, &turn);
+		recorder_put(r, &family_fact);
 	recorder_put(r, f);
 }
 
@@ -200,7 +203,7 @@ void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *ru
 		int err = put_head(r, r->trace, r->piece);
 
 		if (err < 0)
-			say_trace_lost(r, err);
+			abandon_trace(r, err);
 	}
 }
 
@@ -252,15 +255,15 @@ void recorder_note(struct recorder *r, uint64_t time_us, const char *fmt, ...)
 
 void recorder_tick(struct recorder *r, uint64_t time_us)
 {
-	const struct fact still_there = { .kind = MMT_TIME, .time_us = time_us };
+	const struct fact alive = { .kind = MMT_TIME, .time_us = time_us };
 	int err;
 
-	/* nothing happens: a trace whose writer is killed should still show how long it went on */
+	/* nothing happens: a trace should show how long the watch lasted even if this process is killed */
 	if (time_us >= r->ledger.now_us + QUIET_US)
-		recorder_put(r, &still_there);
+		recorder_put(r, &alive);
 	err = r->trace ? writer_tick(r->trace, time_us) : 0;
 	if (err < 0)
-		say_trace_lost(r, err);
+		abandon_trace(r, err);
 }
 
 int recorder_move(struct recorder *r, const char *path)

@@ -4,8 +4,8 @@
  * file if there is one. Both get the same facts, so the report of the watch and that of the trace are the
  * same.
  *
- * If a trace cannot be written further (the disk is full), it is given up: that is logged once, and noted in
- * the report, and the watch goes on or ends, as the user chose. What was written stays readable.
+ * If a trace cannot be written further (the disk is full), it is abandoned: that is logged once, and noted in
+ * the report, and the watch continues or ends, as the user chose. What was written stays readable.
  */
 #ifndef MM_RECORDER_H
 #define MM_RECORDER_H
@@ -26,9 +26,9 @@ struct recorder_trace {
 
 struct recorder {
 	struct ledger ledger;
-	struct writer *trace;	/* NULL: none, or given up */
+	struct writer *trace;	/* NULL: none, or abandoned */
 	struct recorder_trace wanted;	/* path NULL: none */
-	int trace_error;	/* why it was given up; 0: it was not */
+	int trace_error;	/* why it was abandoned; 0: it was not */
 	bool out_of_memory;	/* the ledger is incomplete */
 	bool begun;
 	uint32_t piece;		/* of the trace: 1, 2, ...; 0: it is not rotated */
@@ -45,7 +45,7 @@ void recorder_fini(struct recorder *r);			/* closes a trace that is still open, 
  */
 must_check int recorder_want_trace(struct recorder *r, const struct recorder_trace *trace);
 
-/* The run begins at @start_ns: @run and @target are facts about it, and go to the head of each piece. */
+/* The run begins at @start_ns: @run and @target are facts about it, and are at the head of each piece. */
 void recorder_begin(struct recorder *r, uint64_t start_ns, const struct fact *run, const struct fact *target);
 
 /* Time since the start; 0 if @now_ns is before it. */
@@ -71,7 +71,9 @@ must_check int recorder_move(struct recorder *r, const char *path);
 /* Called as time passes: writes what is due. */
 void recorder_tick(struct recorder *r, uint64_t time_us);
 
-/* All facts are put: write names into the pieces and close the file. 0, or -errno of the trace (logged). */
+/*
+ * All facts were added: write names into the pieces and close the file. 0, or -errno of the trace (logged).
+ */
 must_check int recorder_end(struct recorder *r);
 
 #endif

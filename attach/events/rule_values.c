@@ -13,7 +13,7 @@ uint64_t rule_values_result(const struct record_hit *hit, const struct site *s)
 }
 
 void rule_values_read(const struct record_hit *hit, const struct site *s, const struct rule *rule, bool own,
-		    struct rule_values *out)
+		      struct rule_values *out)
 {
 	*out = (struct rule_values){ .rule = rule };
 	out->args = hit->head.flags & RECORD_CLOSES || !(s->flags & (SITE_EXIT | SITE_AFTER));
@@ -60,7 +60,8 @@ static enum rule_values_tagged text_tag(const struct rule_values *v, const char 
 	return TAGGED_UNREAD;
 }
 
-enum rule_values_tagged rule_values_tag(const struct rule_values *v, char buf[RULE_VALUES_TAG], const char **out)
+enum rule_values_tagged rule_values_tag(const struct rule_values *v, char buf[RULE_VALUES_TAG],
+					const char **out)
 {
 	uint64_t number;
 

@@ -14,16 +14,16 @@
 struct rule_values {
 	const struct rule *rule;
 	struct expr_values values;
-	bool args;		/* values.args are those of the call: its entry was seen, or this is it */
+	bool args;		/* values.args are those of the call: its entry was seen, or is this hit */
 	const char *text;	/* the string that was read, or NULL; owned by the hit */
 };
 
 /*
- * @s: the site that was hit. @own: what was read is what @rule loads. (A wrapper's blocks are seen in the
- * function that it calls: there, nothing that the wrapper's rule loads was read.)
+ * @s: the site that was hit. @own: the loads of @hit are those of @rule. (Not for a wrapper: the hit is in
+ * the function that it calls, where the loads of the wrapper's rule are not read.)
  */
 void rule_values_read(const struct record_hit *hit, const struct site *s, const struct rule *rule, bool own,
-		    struct rule_values *out);
+		      struct rule_values *out);
 
 /* What the function returned. */
 uint64_t rule_values_result(const struct record_hit *hit, const struct site *s);

@@ -12,12 +12,12 @@
 #include "report/names/wrappers.h"
 #include "report/suppress/glob.h"
 
-#define LOOK_AGAIN_NS 1000000000ull
+#define READ_AGAIN_NS 1000000000ull
 #define COMM_MAX 64
 #define WRAPPERS_MAX 32	/* frames at the front of a stack that may be wrappers */
 
 struct scope_thread {
-	uint64_t looked_ns;
+	uint64_t read_ns;
 	enum scope_answer wanted;
 };
 
@@ -88,12 +88,12 @@ enum scope_answer scope_has_thread(struct scope *s, uint32_t tid, uint64_t now_n
 		s->out_of_memory = true;
 		return SCOPE_YES;
 	}
-	if (fresh || now_ns - t->looked_ns > LOOK_AGAIN_NS) {
+	if (fresh || now_ns - t->read_ns > READ_AGAIN_NS) {
 		now = is_wanted(s, tid);
 		/* if it has ended since, the answer for its last name stays */
 		if (fresh || now != SCOPE_UNKNOWN)
 			t->wanted = now;
-		t->looked_ns = now_ns;
+		t->read_ns = now_ns;
 	}
 	return t->wanted;
 }

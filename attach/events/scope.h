@@ -6,7 +6,7 @@
  * An allocation must be in scope; its free then always counts, in whatever thread and module. References
  * likewise.
  *
- * A thread has a name only as long as it exists, and we read the name when we read what the thread did. If
+ * A thread has a name only as long as it exists, and the name is read when the thread's record is read. If
  * the thread has ended by then, and its name was never read, the answer is SCOPE_UNKNOWN. The caller counts
  * these.
  */
@@ -35,7 +35,7 @@ struct scope {
 	bool out_of_memory;
 };
 
-/* The caller owns everything but @s, and keeps it until scope_fini. */
+/* The caller owns everything but @s, and must not free it before scope_fini. */
 void scope_init(struct scope *s, pid_t pid, const struct modules *mapped, const struct option_list *threads,
 		const struct option_list *modules);
 void scope_fini(struct scope *s);

@@ -2,11 +2,10 @@
 /*
  * suspect_frees: frees that may be the allocator's own.
  *
- * When a thread ends, glibc calls free once more for the blocks in its cache,
- * which were freed before, and for the cache itself, which never came from
- * malloc. So what looks like a double free, or the free of an older block, is
- * set aside until the thread does something else, which proves that it was the
- * program's; if the thread ends first, it was the allocator's.
+ * When a thread ends, glibc calls free once more for the blocks in its cache, which were freed before, and
+ * for the cache itself, which was not allocated by malloc. So what looks like a double free, or the free of
+ * an older block, is set aside. If the thread then has a hit of another kind, the free was the program's; if
+ * the thread ends first, it was the allocator's.
  */
 #ifndef MM_SUSPECT_FREES_H
 #define MM_SUSPECT_FREES_H
@@ -33,7 +32,7 @@ struct suspect_free {
 	struct released_by before;
 };
 
-/* One thread's, the oldest first. */
+/* The suspect frees of one thread, the oldest first. */
 struct suspect_found {
 	struct suspect_free *all;
 	size_t n, size;
@@ -51,7 +50,7 @@ must_check int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const st
 bool suspect_frees_take(struct suspect_frees *d, uint32_t tid, struct suspect_found *out);
 void suspect_found_fini(struct suspect_found *t);
 
-/* Any thread that has some; false if no thread has. */
+/* Find any thread that has suspect frees; false if there is none. */
 bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid);
 
 #endif

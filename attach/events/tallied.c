@@ -21,9 +21,9 @@ void tallied_count(struct tally *t, const struct tallied *x)
 
 void tallied_unread(struct tally *t, const struct tallied *x)
 {
-	bool takes = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
+	bool allocates = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
 
-	t->unread_values += takes ? x->in_scope : t->counting;
+	t->unread_values += allocates ? x->in_scope : t->counting;
 }
 
 taddr tallied_key(const struct tallied *x, taddr addr)
@@ -32,8 +32,8 @@ taddr tallied_key(const struct tallied *x, taddr addr)
 }
 
 /*
- * Addresses are remembered only while counting. A block from before simply is an older one, and after
- * counting has ended none is looked for.
+ * Addresses are stored only while counting. A block from before that is an older one, as those from before
+ * the watch, and after counting has ended none is looked up.
  */
 void tallied_put_outside(struct tally *t, const struct tallied *x, taddr addr)
 {

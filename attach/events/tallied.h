@@ -33,13 +33,13 @@ void tallied_unread(struct tally *t, const struct tallied *x);
 /* A key of an address and the hit's family: addresses have 47 bits. */
 taddr tallied_key(const struct tallied *x, taddr addr);
 
-/* The block at @addr is out of scope: remember that until it is freed. */
+/* The block at @addr is out of scope: store that until it is freed. */
 void tallied_put_outside(struct tally *t, const struct tallied *x, taddr addr);
 
 /* Was the block at @addr allocated out of scope? If so, forget that. */
 bool tallied_take_outside(struct tally *t, const struct tallied *x, taddr addr);
 
-/* The stack of the hit, tagged as its rule says. false: no memory (t->out_of_memory). */
+/* The stack of the hit, with the tag of its rule. false: no memory (t->out_of_memory). */
 bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number);
 
 /* Is the calling code (--module) in scope? */

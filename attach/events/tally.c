@@ -21,11 +21,11 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	};
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
 	addrmap_init(&t->outside, 0);
-	addrmap_init(&t->passed, sizeof(struct passed_on));
+	addrmap_init(&t->forwarded, sizeof(struct forwarded_free));
 	addrmap_init(&t->moves, sizeof(struct range_move));
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_init(&t->ranges[i]);
-	suspect_frees_init(&t->doubts);
+	suspect_frees_init(&t->suspects);
 	for (size_t i = 0; i < planting->nrules; i++)
 		if (planting->rules[i].op == RULE_FROM)
 			t->counting = false;
@@ -47,11 +47,11 @@ void tally_fini(struct tally *t)
 	released_free(t->released);
 	addrmap_fini(&t->reallocs);
 	addrmap_fini(&t->outside);
-	addrmap_fini(&t->passed);
+	addrmap_fini(&t->forwarded);
 	moves_fini(&t->moves);
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_fini(&t->ranges[i]);
-	suspect_frees_fini(&t->doubts);
+	suspect_frees_fini(&t->suspects);
 }
 
 /* --- one hit --- */
@@ -93,7 +93,7 @@ static void find_scope(struct tally *t, const struct record_hit *hit, struct tal
 	x->unknown = answer == SCOPE_UNKNOWN;
 }
 
-static void set_meaning(struct tally *t, const struct tallied *x)
+static void tally_by_rule(struct tally *t, const struct tallied *x)
 {
 	switch (x->rule->op) {
 	case RULE_ALLOC:
@@ -116,7 +116,7 @@ static void set_meaning(struct tally *t, const struct tallied *x)
 		t->counting = false;
 		break;
 	case RULE_IN:
-		break; /* the keeper knows which threads are inside */
+		break; /* the keeper marks hits outside (RECORD_OUTSIDE) */
 	case RULE_PROTECT:
 		break; /* only for ranges */
 	}
@@ -140,11 +140,11 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 		return;
 	rule_values_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
-		tally_settle_doubts(t, hit->head.tid, false);
+		tally_settle_suspects(t, hit->head.tid, false);
 	if (is_of_ranges(t, &x))
 		tally_range(t, &x);
 	else
-		set_meaning(t, &x);
+		tally_by_rule(t, &x);
 	t->out_of_memory |= t->scope->out_of_memory;
 }
 
@@ -156,10 +156,10 @@ void tally_thread_end(struct tally *t, uint32_t tid)
 		if (addrmap_del(&t->moves, family << 32 | tid, &move))
 			range_move_fini(&move);
 		addrmap_del(&t->reallocs, family << 32 | tid, NULL);
-		addrmap_del(&t->passed, family << 32 | tid, NULL);
+		addrmap_del(&t->forwarded, family << 32 | tid, NULL);
 	}
 	scope_thread_end(t->scope, tid);
-	tally_settle_doubts(t, tid, true);
+	tally_settle_suspects(t, tid, true);
 }
 
 void tally_gap(struct tally *t)
@@ -171,6 +171,6 @@ void tally_end(struct tally *t)
 {
 	uint32_t tid;
 
-	while (suspect_frees_any(&t->doubts, &tid))
-		tally_settle_doubts(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
+	while (suspect_frees_any(&t->suspects, &tid))
+		tally_settle_suspects(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: what each hit means: makes facts of the keeper's records.
+ * tally: makes facts of the keeper's hits.
  *
  *	alloc	closes or static exit	a block was allocated; its size is in the chunk header or an argument
  *	free	entry			it was freed
@@ -11,12 +11,12 @@
  *	ref, unref			references to an object were acquired, released
  *	from, until			counting begins and ends
  *
- * A call that failed counts nowhere, nor does free(NULL). For a block out of scope, neither its allocation
- * nor its free is counted: its address is remembered, or its free would look like that of a block older than
- * the watch.
+ * A call that failed is not counted, nor is free(NULL). For a block out of scope, neither its allocation nor
+ * its free is counted: its address is stored, or its free would look like that of a block older than the
+ * watch.
  *
- * The order of the ring is the order in which threads were resumed, so it is the order of what happened: no
- * thread can get an address before its free was seen. What a free was (of a live block, of an older one, the
+ * The order of the ring is the order in which threads were resumed, so it is the order of events: no thread
+ * can get an address before its free was recorded. What a free was (of a live block, of an older one, the
  * second of one block) is decided here, and recorded in the fact. Each family has its own blocks; the same
  * address may be in several.
  */
@@ -49,10 +49,10 @@ struct tally {
 	struct scope *scope;
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct addrmap outside;		/* live blocks allocated out of scope: a set of tallied_key() */
-	struct addrmap passed;		/* family and tid -> struct passed_on */
+	struct addrmap forwarded;		/* family and tid -> struct forwarded_free */
 	struct addrmap moves;		/* family and tid -> struct range_move */
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
-	struct suspect_frees doubts;
+	struct suspect_frees suspects;
 	pid_t pid;			/* the target; its first thread does not free its cache. 0: unknown */
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
@@ -78,7 +78,7 @@ void tally_thread_end(struct tally *t, uint32_t tid);
 /* Events were lost: blocks that were freed before may have been allocated again since. */
 void tally_gap(struct tally *t);
 
-/* The watch is over. Doubtful frees count, unless their thread has ended meanwhile. */
+/* The watch is over. Suspect frees are counted, unless their thread has ended meanwhile. */
 void tally_end(struct tally *t);
 
 #endif

@@ -7,7 +7,7 @@ static uint64_t thread_key(const struct tallied *x)
 	return (uint64_t)x->family << 32 | x->hit->head.tid;
 }
 
-static bool is_held(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b)
+static bool is_live(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b)
 {
 	return ledger_holds(&t->recorder->ledger, x->family, addr, b);
 }
@@ -37,11 +37,14 @@ static void put_free(struct tally *t, const struct tallied *x, taddr addr, uint3
 	tallied_put(t, x, &f);
 }
 
-static void put_doubt(struct tally *t, const struct tallied *x, const struct suspect_free *d)
+static void put_suspect(struct tally *t, const struct tallied *x, const struct suspect_free *d)
 {
 	const struct fact f = {
 		.kind = d->again ? MMT_TWICE : MMT_OLD, .time_us = d->time_us,
-		.block = { .addr = d->addr, .stack = d->stack, .first = d->before.stack, .alloc = d->before.alloc },
+		.block = {
+			.addr = d->addr, .stack = d->stack, .first = d->before.stack,
+			.alloc = d->before.alloc,
+		},
 	};
 
 	tallied_put(t, x, &f);
@@ -57,13 +60,15 @@ static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, t
 	tallied_put(t, x, &f);
 }
 
-/* The address was allocated again by a call that is not counted: what we knew of it is no longer valid. */
+/* The address was allocated again by a call that is not counted: what is stored of it is no longer valid. */
 static void forget(struct tally *t, const struct tallied *x, taddr addr)
 {
-	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = addr } };
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = {
+		.addr = addr },
+	};
 
 	released_remove(t->released, tallied_key(x, addr));
-	if (is_held(t, x, addr, NULL))
+	if (is_live(t, x, addr, NULL))
 		tallied_put(t, x, &f);
 	tallied_put_outside(t, x, addr);
 }
@@ -87,7 +92,7 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 }
 
 /* The block that the call allocated; false: none, or its address could not be read. */
-static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
+static bool allocated_block(struct tally *t, const struct tallied *x, taddr *ptr)
 {
 	enum rule_values_holds holds;
 
@@ -108,7 +113,7 @@ static bool given_out(struct tally *t, const struct tallied *x, taddr *ptr)
 }
 
 /* The second block of the same call. */
-static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
+static bool second_block(struct tally *t, const struct tallied *x, taddr *ptr)
 {
 	if (!x->rule->also.n || x->probe->kind == PLAN_WRAPPER)
 		return false;
@@ -118,7 +123,7 @@ static bool also_given(struct tally *t, const struct tallied *x, taddr *ptr)
 	return false;
 }
 
-static void give(struct tally *t, const struct tallied *x, taddr ptr)
+static void add_or_forget(struct tally *t, const struct tallied *x, taddr ptr)
 {
 	if (x->in_scope)
 		add_block(t, x, ptr);
@@ -132,28 +137,28 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 
 	if (x->hit->head.flags & RECORD_OPENS)
 		return;
-	if (!given_out(t, x, &ptr))
+	if (!allocated_block(t, x, &ptr))
 		return;
-	give(t, x, ptr);
-	if (also_given(t, x, &ptr))
-		give(t, x, ptr);
+	add_or_forget(t, x, ptr);
+	if (second_block(t, x, &ptr))
+		add_or_forget(t, x, ptr);
 }
 
 /* --- frees that may be the allocator's own --- */
 
-void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
+void tally_settle_suspects(struct tally *t, uint32_t tid, bool ended)
 {
 	struct tallied x = { 0 };
 	struct suspect_found d;
 
-	if (!suspect_frees_take(&t->doubts, tid, &d))
+	if (!suspect_frees_take(&t->suspects, tid, &d))
 		return;
 	ended &= (pid_t)tid != t->pid;
 	x.probe = &t->planting->probes[d.probe];
 	x.family = x.probe->rule->family;
 	for (size_t i = 0; i < d.n; i++) {
 		if (!ended)
-			put_doubt(t, &x, &d.all[i]);
+			put_suspect(t, &x, &d.all[i]);
 		else if (!d.all[i].again)
 			released_remove(t->released, tallied_key(&x, d.all[i].addr));
 	}
@@ -165,7 +170,7 @@ void tally_settle_doubts(struct tally *t, uint32_t tid, bool ended)
 }
 
 /* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
-static uint32_t releaser(struct tally *t, const struct tallied *x)
+static uint32_t freeing_stack(struct tally *t, const struct tallied *x)
 {
 	uint32_t stack;
 
@@ -174,10 +179,10 @@ static uint32_t releaser(struct tally *t, const struct tallied *x)
 	return stack + 1;
 }
 
-static void release_held(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, uint32_t alloc)
+static void free_live(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, uint32_t alloc)
 {
 	if (t->counting) {
-		tally_settle_doubts(t, x->hit->head.tid, false);
+		tally_settle_suspects(t, x->hit->head.tid, false);
 		put_free(t, x, ptr, by);
 	} else {
 		forget(t, x, ptr);
@@ -186,13 +191,13 @@ static void release_held(struct tally *t, const struct tallied *x, taddr ptr, ui
 }
 
 /* The allocation was not counted, so the free is not either. */
-static void release_outside(struct tally *t, const struct tallied *x, taddr ptr)
+static void free_outside(struct tally *t, const struct tallied *x, taddr ptr)
 {
-	tally_settle_doubts(t, x->hit->head.tid, false);
+	tally_settle_suspects(t, x->hit->head.tid, false);
 	released_put(t->released, tallied_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
 }
 
-static void release_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
+static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
 {
 	struct suspect_free d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
 
@@ -202,8 +207,8 @@ static void release_other(struct tally *t, const struct tallied *x, taddr ptr, u
 	if (!t->counting)
 		return;
 	if (!x->probe->glibc)
-		put_doubt(t, x, &d);
-	else if (suspect_frees_add(&t->doubts, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
+		put_suspect(t, x, &d);
+	else if (suspect_frees_add(&t->suspects, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
 		t->out_of_memory = true;
 }
 
@@ -212,19 +217,19 @@ static void release_other(struct tally *t, const struct tallied *x, taddr ptr, u
  * again in between, if the same function is called again, or if the other function is not called from within
  * the first.
  */
-static bool is_passed_on(struct tally *t, const struct tallied *x, taddr ptr)
+static bool is_forwarded(struct tally *t, const struct tallied *x, taddr ptr)
 {
-	struct passed_on now = { ptr, x->hit->regs.rsp + x->site->sp_delta,
+	struct forwarded_free now = { ptr, x->hit->regs.rsp + x->site->sp_delta,
 				 (uint32_t)(x->probe - t->planting->probes) };
-	const struct passed_on *last = addrmap_get(&t->passed, thread_key(x));
+	const struct forwarded_free *last = addrmap_get(&t->forwarded, thread_key(x));
 
 	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp &&
-	    !is_held(t, x, ptr, NULL))
+	    !is_live(t, x, ptr, NULL))
 		return true;
-	if (x->probe->forwards && addrmap_put(&t->passed, thread_key(x), &now) < 0)
+	if (x->probe->forwards && addrmap_put(&t->forwarded, thread_key(x), &now) < 0)
 		t->out_of_memory = true;
 	else if (last && !x->probe->forwards)
-		addrmap_del(&t->passed, thread_key(x), NULL);
+		addrmap_del(&t->forwarded, thread_key(x), NULL);
 	return false;
 }
 
@@ -246,22 +251,22 @@ void tally_free(struct tally *t, const struct tallied *x)
 		tallied_unread(t, x);
 		return;
 	}
-	if ((!ptr && !x->rule->own_condition) || is_passed_on(t, x, ptr))
+	if ((!ptr && !x->rule->own_condition) || is_forwarded(t, x, ptr))
 		return;
 	if (tallied_take_outside(t, x, ptr)) {
-		release_outside(t, x, ptr);
+		free_outside(t, x, ptr);
 		return;
 	}
 	/* internal to the allocator: a block that realloc moves, or that is allocated next */
-	if (x->hit->head.flags & RECORD_WITHIN && !is_held(t, x, ptr, NULL))
+	if (x->hit->head.flags & RECORD_WITHIN && !is_live(t, x, ptr, NULL))
 		return;
 	if (t->counting)
 		tallied_count(t, x);
-	by = releaser(t, x);
-	if (is_held(t, x, ptr, &b))
-		release_held(t, x, ptr, by, b.stack + 1);
+	by = freeing_stack(t, x);
+	if (is_live(t, x, ptr, &b))
+		free_live(t, x, ptr, by, b.stack + 1);
 	else
-		release_other(t, x, ptr, by);
+		free_other(t, x, ptr, by);
 }
 
 /* --- realloc --- */
@@ -271,13 +276,13 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 	struct live_block b;
 
 	*o = (struct realloc_open){ .addr = old, .was = REALLOC_OLD };
-	if (is_held(t, x, old, &b)) {
-		o->was = REALLOC_HELD;
+	if (is_live(t, x, old, &b)) {
+		o->was = REALLOC_LIVE;
 		o->alloc = b.stack + 1;
 	} else if (tallied_take_outside(t, x, old)) {
 		o->was = REALLOC_OUTSIDE;
 	} else if (released_get(t->released, tallied_key(x, old), &o->before)) {
-		o->was = REALLOC_RELEASED;
+		o->was = REALLOC_FREED;
 	}
 }
 
@@ -290,9 +295,9 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 	if (!rule_values_get(&x->values, &x->rule->old, &old) || !old)
 		return;
 	look_up_old(t, x, old, &o);
-	if (o.was == REALLOC_HELD)
+	if (o.was == REALLOC_LIVE)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
-	if (o.was != REALLOC_RELEASED)
+	if (o.was != REALLOC_FREED)
 		released_put(t->released, tallied_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
@@ -300,11 +305,11 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 
 static void realloc_failed(struct tally *t, const struct tallied *x, const struct realloc_open *o)
 {
-	if (o->was == REALLOC_HELD)
+	if (o->was == REALLOC_LIVE)
 		put_aside(t, x, MMT_ASIDE_BACK, o->addr, FACT_NONE);
 	if (o->was == REALLOC_OUTSIDE)
 		tallied_put_outside(t, x, o->addr);
-	if (o->was != REALLOC_RELEASED)
+	if (o->was != REALLOC_FREED)
 		released_remove(t->released, tallied_key(x, o->addr));
 }
 
@@ -316,28 +321,28 @@ static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 }
 
 /* @by: number + 1 or FACT_NONE. true: it counts. */
-static bool realloc_released(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
+static bool realloc_freed(struct tally *t, const struct tallied *x, const struct realloc_open *o, uint32_t by)
 {
 	const struct suspect_free d = {
 		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by,
-		.again = o->was == REALLOC_RELEASED,
+		.again = o->was == REALLOC_FREED,
 		.before = o->before,
 	};
 	taddr key = tallied_key(x, o->addr);
 	struct released_by first;
 	/* unless the address was allocated again meanwhile */
-	bool gone = o->was != REALLOC_RELEASED && released_get(t->released, key, &first);
+	bool gone = o->was != REALLOC_FREED && released_get(t->released, key, &first);
 
-	if (!t->counting && o->was == REALLOC_HELD)
+	if (!t->counting && o->was == REALLOC_LIVE)
 		forget_aside(t, x, o->addr);
 	if (gone)
 		released_put(t->released, key, &(struct released_by){ by, o->alloc });
 	if (!t->counting || o->was == REALLOC_OUTSIDE)
 		return false;
-	if (o->was == REALLOC_HELD)
+	if (o->was == REALLOC_LIVE)
 		put_aside(t, x, MMT_ASIDE_FREED, o->addr, by);
 	else
-		put_doubt(t, x, &d);
+		put_suspect(t, x, &d);
 	return true;
 }
 
@@ -351,19 +356,19 @@ static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, boo
 		if (!released)
 			return false;
 		look_up_old(t, x, old, &o);
-		if (o.was == REALLOC_HELD) {
-			release_held(t, x, old, by, o.alloc);
+		if (o.was == REALLOC_LIVE) {
+			free_live(t, x, old, by, o.alloc);
 			return t->counting;
 		}
 	}
 	if (released)
-		return realloc_released(t, x, &o, by);
+		return realloc_freed(t, x, &o, by);
 	realloc_failed(t, x, &o);
 	return false;
 }
 
 /* realloc(old, 0) returns no block, but it has freed the old one. */
-static bool to_nothing(const struct tallied *x)
+static bool only_frees(const struct tallied *x)
 {
 	uint64_t size;
 
@@ -371,7 +376,7 @@ static bool to_nothing(const struct tallied *x)
 }
 
 /* The new block. true: it counts. @stack is valid if it is in scope. */
-static bool give_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
+static bool add_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
 {
 	if (!x->in_scope || !tallied_caller_counts(t, stack)) {
 		forget(t, x, ptr);
@@ -393,12 +398,12 @@ static bool needs_stack(const struct tally *t, const struct tallied *x)
 static void realloc_closes(struct tally *t, const struct tallied *x)
 {
 	taddr old, ptr = 0;
-	bool made = given_out(t, x, &ptr), done, counts = false;
+	bool made = allocated_block(t, x, &ptr), done, counts = false;
 	uint32_t stack = 0, by = FACT_NONE;
 
 	if (!rule_values_get(&x->values, &x->rule->old, &old))
 		old = 0;
-	done = made || (old && to_nothing(x));
+	done = made || (old && only_frees(x));
 	if (done && needs_stack(t, x)) {
 		if (!tallied_stack(t, x, &stack))
 			return;
@@ -407,7 +412,7 @@ static void realloc_closes(struct tally *t, const struct tallied *x)
 	if (old)
 		counts = end_realloc(t, x, old, done, by);
 	if (made)
-		counts |= give_resized(t, x, ptr, stack);
+		counts |= add_resized(t, x, ptr, stack);
 	if (counts)
 		tallied_count(t, x);
 }

@@ -23,7 +23,7 @@ static void put(struct tally *t, const struct tallied *x, uint32_t kind, const s
 		.block = { .addr = r->lo, .size = r->hi - r->lo, .stack = r->stack, .birth_us = r->birth_us },
 	};
 
-	if (r->held)
+	if (r->live)
 		tallied_put(t, x, &f);
 }
 
@@ -31,7 +31,7 @@ static void put_end(struct tally *t, const struct tallied *x, uint32_t kind, con
 {
 	const struct fact f = { .kind = kind, .time_us = tallied_time(t, x), .block = { .addr = r->lo } };
 
-	if (r->held)
+	if (r->live)
 		tallied_put(t, x, &f);
 }
 
@@ -57,7 +57,7 @@ static void put_cut(struct tally *t, const struct tallied *x, uint32_t kind, con
 
 /* --- the table --- */
 
-static void note_failed(struct tally *t, int r)
+static void note_error(struct tally *t, int r)
 {
 	t->out_of_memory |= r < 0;
 }
@@ -81,11 +81,11 @@ static bool clear(struct tally *t, const struct tallied *x, taddr lo, taddr hi, 
 	bool any = false;
 	int r;
 
-	while ((r = ranges_take(ranges_of(t, x), lo, hi, &was)) > 0) {
+	while ((r = ranges_remove(ranges_of(t, x), lo, hi, &was)) > 0) {
 		put_cut(t, x, kind, &was, lo, hi);
-		any |= was.held;
+		any |= was.live;
 	}
-	note_failed(t, r);
+	note_error(t, r);
 	return any;
 }
 
@@ -94,7 +94,7 @@ static void add(struct tally *t, const struct tallied *x, struct range *new)
 {
 	int r = new->lo < new->hi ? ranges_add(ranges_of(t, x), new) : -EINVAL;
 
-	note_failed(t, r == -ENOMEM ? r : 0);
+	note_error(t, r == -ENOMEM ? r : 0);
 	if (r == 0)
 		put(t, x, MMT_ALLOC, new);
 }
@@ -118,7 +118,7 @@ static void leave_out(struct tally *t, const struct tallied *x)
 	t->left_out += t->counting && !x->unknown;
 }
 
-/* --- what the call says --- */
+/* --- values of the call --- */
 
 /* false: the call failed, the rule does not apply to it, or a value was not read (counted). */
 static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, uint64_t *size)
@@ -134,7 +134,7 @@ static bool read_call(struct tally *t, const struct tallied *x, uint64_t *ptr, u
 	return false;
 }
 
-/* Is the memory writable? If the rule does not say, it is. */
+/* Is the memory writable? If the rule has no expression for that, it is. */
 static bool is_writable(const struct tallied *x)
 {
 	uint64_t prot;
@@ -142,9 +142,9 @@ static bool is_writable(const struct tallied *x)
 	return !x->rule->prot.n || (rule_values_get(&x->values, &x->rule->prot, &prot) && prot & PROT_WRITE);
 }
 
-static void take(struct tally *t, const struct tallied *x)
+static void allocate(struct tally *t, const struct tallied *x)
 {
-	struct range new = { .held = is_writable(x) };
+	struct range new = { .live = is_writable(x) };
 	uint64_t size;
 
 	if (!read_call(t, x, &new.lo, &size))
@@ -156,12 +156,12 @@ static void take(struct tally *t, const struct tallied *x)
 	}
 	/* mapped over older ranges: those are gone */
 	(void)clear(t, x, new.lo, new.hi, t->counting ? MMT_FREE : MMT_FORGET);
-	if (new.held && !is_wanted(t, x, &new)) {
+	if (new.live && !is_wanted(t, x, &new)) {
 		leave_out(t, x);
 		return;
 	}
 	add(t, x, &new);
-	if (new.held)
+	if (new.live)
 		tallied_count(t, x);
 }
 
@@ -175,19 +175,20 @@ static void release(struct tally *t, const struct tallied *x)
 
 static void protect(struct tally *t, const struct tallied *x)
 {
-	struct range was, new = { .held = is_writable(x) };
+	struct range was, new = { .live = is_writable(x) };
 	uint64_t lo, size;
 	bool any = false, wanted;
 
 	if (!read_call(t, x, &lo, &size) || (int64_t)size <= 0)
 		return;
-	wanted = !new.held || is_wanted(t, x, &new);
-	for (taddr at = lo; at < lo + size && ranges_first(ranges_of(t, x), at, lo + size, &was); at = new.hi) {
+	wanted = !new.live || is_wanted(t, x, &new);
+	for (taddr at = lo; at < lo + size && ranges_first(ranges_of(t, x), at, lo + size, &was); at =
+	     new.hi) {
 		const struct range part = part_of(&was, lo, lo + size);
 
 		new.lo = part.lo;
 		new.hi = part.hi;
-		if (was.held == new.held)
+		if (was.live == new.live)
 			continue;
 		if (!wanted) {
 			leave_out(t, x);
@@ -197,7 +198,7 @@ static void protect(struct tally *t, const struct tallied *x)
 		add(t, x, &new);
 		any = true;
 	}
-	if (any && (t->counting || new.held))
+	if (any && (t->counting || new.live))
 		tallied_count(t, x);
 }
 
@@ -213,7 +214,7 @@ static uint64_t thread_key(const struct tallied *x)
 	return (uint64_t)x->family << 32 | x->hit->head.tid;
 }
 
-static int keep_part(struct range_move *m, struct range part)
+static int add_part(struct range_move *m, struct range part)
 {
 	struct range *slot = grow_by_one(&m->parts, m->n, sizeof(*slot));
 
@@ -236,14 +237,14 @@ static void move_opens(struct tally *t, const struct tallied *x)
 	    !rule_values_get(&x->values, &x->rule->was, &was_size))
 		return;
 	m.hi = m.lo + was_size;
-	while (r >= 0 && (r = ranges_take(ranges_of(t, x), m.lo, m.hi, &was)) > 0) {
+	while (r >= 0 && (r = ranges_remove(ranges_of(t, x), m.lo, m.hi, &was)) > 0) {
 		put_cut(t, x, MMT_FORGET, &was, m.lo, m.hi);
-		r = keep_part(&m, part_of(&was, m.lo, m.hi));
+		r = add_part(&m, part_of(&was, m.lo, m.hi));
 		r = r < 0 ? r : 1;
 	}
 	if (r == 0)
 		r = addrmap_put(&t->moves, thread_key(x), &m);
-	note_failed(t, r);
+	note_error(t, r);
 	if (r < 0)
 		range_move_fini(&m);
 }
@@ -262,28 +263,31 @@ static void put_parts(struct tally *t, const struct tallied *x, const struct ran
 		if (part.lo >= part.hi)
 			continue;
 		r = ranges_add(ranges_of(t, x), &part);
-		note_failed(t, r == -ENOMEM ? r : 0);
+		note_error(t, r == -ENOMEM ? r : 0);
 		if (r == 0)
 			put(t, x, MMT_HELD, &part);
 	}
 }
 
-/* The range is at @to now, @size bytes long. What it grew by is new, and live if its last part was. */
-static void moved(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to, uint64_t size)
+/* The range is at @to now, @size bytes long. What was added is new, and live if its last part was. */
+static void moved(struct tally *t, const struct tallied *x, const struct range_move *m, taddr to,
+		  uint64_t size)
 {
-	uint64_t had = m->hi - m->lo;
-	struct range more = { .lo = to + had, .hi = to + size, .held = !m->n || m->parts[m->n - 1].held };
+	uint64_t old_size = m->hi - m->lo;
+	struct range more = {
+		.lo = to + old_size, .hi = to + size, .live = !m->n || m->parts[m->n - 1].live,
+	};
 
 	(void)clear(t, x, to, to + size, t->counting ? MMT_FREE : MMT_FORGET);
 	put_parts(t, x, m, to, size);
-	if (size <= had)
+	if (size <= old_size)
 		return;
-	if (more.held && !is_wanted(t, x, &more)) {
+	if (more.live && !is_wanted(t, x, &more)) {
 		leave_out(t, x);
 		return;
 	}
 	add(t, x, &more);
-	if (more.held)
+	if (more.live)
 		tallied_count(t, x);
 }
 
@@ -319,10 +323,10 @@ void tally_range(struct tally *t, const struct tallied *x)
 	else if (x->rule->op == RULE_FREE)
 		release(t, x);
 	else
-		take(t, x);
+		allocate(t, x);
 }
 
-static int set_apart(struct tally *t, const struct procmaps *maps, struct ranges *ranges)
+static int add_reserved(struct tally *t, const struct procmaps *maps, struct ranges *ranges)
 {
 	int r = 0;
 
@@ -332,7 +336,7 @@ static int set_apart(struct tally *t, const struct procmaps *maps, struct ranges
 		if (!m->ino && !*m->path && !(m->perms & (MAPPING_READ | MAPPING_WRITE | MAPPING_EXEC)))
 			r = ranges_add(ranges, &(struct range){ .lo = m->lo, .hi = m->hi });
 	}
-	note_failed(t, r);
+	note_error(t, r);
 	return r;
 }
 
@@ -347,7 +351,7 @@ int tally_ranges_begin(struct tally *t, pid_t pid)
 	r = procmaps_read(path, &maps);
 	for (size_t i = 0; r == 0 && i < set->nfamilies; i++)
 		if (set->families[i].ranges)
-			r = set_apart(t, &maps, &t->ranges[i]);
+			r = add_reserved(t, &maps, &t->ranges[i]);
 	procmaps_fini(&maps);
 	return r;
 }

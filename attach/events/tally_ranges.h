@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally_ranges: ranges of addresses that are allocated, freed in parts, moved: memory as the kernel has it.
+ * tally_ranges: ranges of addresses that are allocated, freed in parts, moved: memory as the kernel maps it.
  *
  *	alloc	a range begins, and replaces what was there; if the size is negative, that much below ptr is
  *		freed (sbrk)
  *	protect	a range that was only reserved (not writable: PROT_NONE) becomes live, or the other way round;
  *		a range that was writable before keeps its stack, and unknown addresses stay unknown
- *	realloc	opens: the old range leaves the table, as another thread may get its addresses before the call
- *		ends
- *		closes: what there was continues at the new address, with its age; what was added is new
+ *	realloc	opens: the old range is removed from the table, as another thread may get its addresses before
+ *		the call ends
+ *		closes: the old range is put in again at the new address, with its age; what was added is new
  *	free	a range, or a part of it, is freed
  *
  * In the ledger, a range is a block that begins where the range does. Facts have no parts: if a part of a
@@ -22,7 +22,7 @@
 
 #include "attach/events/tallied.h"
 
-/* What lay in [lo, hi), put aside while it is moved. */
+/* The parts of ranges that were in [lo, hi), put aside while they are moved. */
 struct range_move {
 	taddr lo, hi;
 	struct range *parts;
@@ -35,7 +35,7 @@ void tally_range(struct tally *t, const struct tallied *x);
 
 /*
  * Read which addresses the target has reserved without using them. Call it before any trap is planted: later,
- * what happens in between would be lost. Only families of ranges need it. 0 or -errno.
+ * what happens between planting and reading would be lost. Only families of ranges need it. 0 or -errno.
  */
 must_check int tally_ranges_begin(struct tally *t, pid_t pid);
 

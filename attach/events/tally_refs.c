@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/events/tally_refs.h"
 
-#define BY_MAX UINT32_MAX	/* a larger number is not a number of references, but garbage in a register */
+/* a larger number cannot be a number of references: the register has another value */
+#define BY_MAX UINT32_MAX
 
 static bool is_known(const struct tally *t, const struct tallied *x, taddr obj)
 {
@@ -27,7 +28,7 @@ static bool count_after(const struct tallied *x, uint64_t by, uint64_t *out)
 	return true;
 }
 
-/* The object is not to be watched: if it was, it is forgotten. */
+/* The object is out of scope: if it was in the ledger, it is removed there. */
 static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 {
 	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = { .addr = obj } };
@@ -38,7 +39,7 @@ static void leave_out(struct tally *t, const struct tallied *x, taddr obj)
 }
 
 /* Of an unknown object: is the call out of scope, or does it release what was acquired out of scope? */
-static bool is_others(struct tally *t, const struct tallied *x, taddr obj)
+static bool is_out_of_scope(struct tally *t, const struct tallied *x, taddr obj)
 {
 	return !x->in_scope || (x->rule->op == RULE_UNREF && addrmap_get(&t->outside, tallied_key(x, obj)));
 }
@@ -47,11 +48,15 @@ void tally_ref(struct tally *t, const struct tallied *x)
 {
 	const struct rule *r = x->rule;
 	bool birth = rule_is_birth(r);
-	struct fact f = { .kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF, .time_us = tallied_time(t, x) };
+	struct fact f = {
+		.kind = r->op == RULE_UNREF ? MMT_UNREF : birth ? MMT_BORN : MMT_REF,
+		.time_us = tallied_time(t, x),
+	};
 
 	if (x->hit->head.flags & RECORD_OPENS || rule_values_hold(&x->values) == HOLDS_NOT)
 		return;
-	if (rule_values_hold(&x->values) == HOLDS_UNREAD || !rule_values_get(&x->values, &r->ptr, &f.ref.addr) ||
+	if (rule_values_hold(&x->values) == HOLDS_UNREAD ||
+	    !rule_values_get(&x->values, &r->ptr, &f.ref.addr) ||
 	    !rule_values_get(&x->values, &r->by, &f.ref.by) || f.ref.by > BY_MAX ||
 	    !count_after(x, f.ref.by, &f.ref.count)) {
 		tallied_unread(t, x);
@@ -59,10 +64,10 @@ void tally_ref(struct tally *t, const struct tallied *x)
 	}
 	if ((!f.ref.addr && !r->own_condition) || !f.ref.by)
 		return;
-	/* of an object that is still being made */
+	/* within a call that makes an object: of that object, which does not exist yet */
 	if (x->hit->head.flags & RECORD_WITHIN && !is_known(t, x, f.ref.addr))
 		return;
-	if (birth ? !x->in_scope : !is_known(t, x, f.ref.addr) && is_others(t, x, f.ref.addr)) {
+	if (birth ? !x->in_scope : !is_known(t, x, f.ref.addr) && is_out_of_scope(t, x, f.ref.addr)) {
 		leave_out(t, x, f.ref.addr);
 		return;
 	}

@@ -71,13 +71,13 @@ static int64_t release(struct keeper *k, pid_t tid, uint32_t hold)
 	return 0;
 }
 
-/* The released thread mostly runs into @site next. */
+/* A round of @site begins before the thread is released: mostly the thread runs into that trap next. */
 static int64_t lead(struct keeper *k, pid_t tid, uint32_t hold, uint32_t site)
 {
-	bool stands = site < SHARED_SITES && is_held(k, tid, hold) && budget_begin_round(k, site);
+	bool planted = site < SHARED_SITES && is_held(k, tid, hold) && budget_begin_round(k, site);
 	int64_t r = release(k, tid, hold);
 
-	return r < 0 ? r : stands;
+	return r < 0 ? r : planted;
 }
 
 /*
@@ -131,7 +131,7 @@ static void read_mail(struct keeper *k)
 	if (seq == atomic_load(&sh->done))
 		return;
 	sh->result = carry_out(k);
-	/* a command that failed half way must leave nothing behind */
+	/* a seize that failed half way must leave nothing behind */
 	if (sh->op == COMMAND_SEIZE && sh->result < 0 && !k->leave_reason)
 		k->leave_reason = LEFT_ASKED;
 	atomic_store(&sh->done, seq);
@@ -209,7 +209,8 @@ static void set_signals(struct keeper *k)
 	sigset_t blocked;
 
 	/*
-	 * blocked, not ignored: SIGCHLD must queue to be waited for; those of the terminal just stay pending
+	 * blocked, not ignored: SIGCHLD must become pending to be waited for; signals of the terminal just
+	 * stay pending
 	 */
 	sigfillset(&blocked);
 	sigdelset(&blocked, SIGSEGV);
@@ -241,7 +242,7 @@ static void set_name(int argc, char **argv)
 	}
 }
 
-static void put_into(const char *path, const char *text)
+static void write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -254,21 +255,21 @@ static void put_into(const char *path, const char *text)
 /* Each of these helps, none is needed: what is not allowed is left out. */
 static void make_hard_to_kill(bool own_session)
 {
-	put_into("/proc/self/oom_score_adj", "-900");
+	write_text("/proc/self/oom_score_adj", "-900");
 	sched_priority_ask();
 	/*
 	 * with autogroups each session has its share of the processors, and the nice value counts only within
 	 * it. A session that is not our own, perhaps the target's, keeps its share
 	 */
 	if (own_session)
-		put_into("/proc/self/autogroup", "-10");
+		write_text("/proc/self/autogroup", "-10");
 	if (mlockall(MCL_CURRENT | MCL_FUTURE) < 0)
 		(void)mlockall(MCL_CURRENT);
 	/*
 	 * the keeper needs no more memory now. If a control group is killed as a whole, only this spares the
 	 * keeper, and with it the target
 	 */
-	put_into("/proc/self/oom_score_adj", "-1000");
+	write_text("/proc/self/oom_score_adj", "-1000");
 }
 
 static void close_between(unsigned int first, unsigned int last)
@@ -296,7 +297,7 @@ static void close_but(int keep[3])
 	close_between(from, UINT_MAX);
 }
 
-/* Keep the doorbell and the files that lead to gdb; the terminal is not ours. */
+/* Close all but the doorbell and what leads to gdb: the terminal and other files are not the keeper's. */
 static void close_files(struct keeper *k)
 {
 	int null;

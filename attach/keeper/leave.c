@@ -12,7 +12,7 @@
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
-#define LEAVE_NS 3000000000ull	/* after that, threads that have not stopped are left to our exit */
+#define LEAVE_NS 3000000000ull	/* after that, threads that have not stopped are detached by our exit */
 
 static void settle_status(struct keeper *k, pid_t tid, int status);
 
@@ -25,7 +25,7 @@ static void forget(struct keeper *k, struct tracee *t)
 
 static void detach(struct keeper *k, struct tracee *t, int sig)
 {
-	/* ESRCH: killed; it is not ours any more either way */
+	/* if it was killed (ESRCH), it is not ours any more either */
 	if (tracee_detach(t, sig) < 0)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, ESRCH);
 	budget_waited(k, t);
@@ -54,7 +54,8 @@ static bool settle_regs(struct keeper *k, struct tracee *t, bool at_trap, bool i
 static void settle_stop(struct keeper *k, struct tracee *t)
 {
 	if ((hit_on_the_way(k, t) || step_on_the_way(t)) && tracee_cont(t, 0) == 0) {
-		t->interrupted = true; /* a hit is on the way, and its SIGTRAP comes at once: wait for it */
+		/* the SIGTRAP of a hit or a step is still queued, and stops it at once: wait for that */
+		t->interrupted = true;
 		return;
 	}
 	settle_regs(k, t, false, t->interrupted);
@@ -71,8 +72,8 @@ static void settle_signal(struct keeper *k, struct tracee *t, int sig)
 }
 
 /*
- * @t is inside the call, so no trap is pending. The newborn has traps in its memory if its copy was made
- * before we lifted them: wait for its first stop, unless that was seen already.
+ * @t is inside fork or clone, so no SIGTRAP is queued for it. The newborn has traps in its memory if its copy
+ * was made before we lifted them: wait for its first stop, unless that was seen already.
  */
 static void settle_birth(struct keeper *k, struct tracee *t)
 {
@@ -99,7 +100,7 @@ static void settle_exec(struct keeper *k, struct tracee *t)
 	detach(k, t, 0);
 }
 
-/* @t is stopped, t->status says how. */
+/* @t is stopped; t->status is how. */
 static void settle(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
@@ -138,10 +139,10 @@ static void settle(struct keeper *k, struct tracee *t)
 }
 
 /*
- * Stopped threads are detached at once; running ones are interrupted, if they go on running; sleeping ones
- * are left alone.
+ * Stopped threads are detached at once. Running ones are interrupted, mostly only if they run on for a while
+ * (tracee_spare). Sleeping ones are left alone.
  */
-static void part(struct keeper *k, struct tracee *t)
+static void release(struct keeper *k, struct tracee *t)
 {
 	pid_t pid = t->guest ? t->tid : k->target;
 
@@ -161,9 +162,9 @@ static void part(struct keeper *k, struct tracee *t)
 		detach(k, t, 0);
 		break;
 	case TRACEE_RUNNING:
-		t->interrupted &= !t->stuck; /* it may sleep for hours */
+		t->interrupted &= !t->stuck; /* not awaited: it may sleep for hours */
 		if (!t->known) {
-			/* its first stop arrives without one, and it may be a copy to clean */
+			/* its first stop needs no interrupt, and it may be a copy to clean: await it */
 			t->interrupted = true;
 			break;
 		}
@@ -193,7 +194,7 @@ static void settle_status(struct keeper *k, pid_t tid, int status)
 	settle(k, t);
 }
 
-static void settle_arrivals(struct keeper *k)
+static void settle_stops(struct keeper *k)
 {
 	int status;
 	pid_t tid;
@@ -221,25 +222,25 @@ static void wait_a_little(struct keeper *k)
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
-	/* whichever thread it is, or none: all are asked next */
+	/* whichever thread has stopped, or none: all are asked next */
 	(void)sigtimedwait(&chld, NULL, &a_little);
 	k->now_ns = keeper_clock_ns();
 }
 
-static void part_from_threads(struct keeper *k)
+static void release_threads(struct keeper *k)
 {
 	uint64_t began = keeper_clock_ns();
 	struct stall_timer p = stall_timer_begin(began);
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		part(k, t);
+		release(k, t);
 	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) &&
 	       stall_timer_look(&p, keeper_clock_ns()) < LEAVE_NS) {
-		settle_arrivals(k);
+		settle_stops(k);
 		wait_a_little(k);
 	}
-	/* threads that stopped by themselves meanwhile, and newborns */
-	settle_arrivals(k);
+	/* the last: threads that have stopped by themselves since all were asked, and newborns */
+	settle_stops(k);
 }
 
 void leave(struct keeper *k, enum leave_reason reason)
@@ -257,7 +258,7 @@ void leave(struct keeper *k, enum leave_reason reason)
 	atomic_store(&k->shared->end.blind_ns,
 		     k->reader.drop_since_ns ? k->reader.drop_since_ns : atomic_load(&k->shared->end.at_ns));
 	if (k->target) {
-		part_from_threads(k);
+		release_threads(k);
 		if (k->mem >= 0)
 			trap_restore_scratch(&k->traps, k->mem);
 	}

@@ -4,16 +4,14 @@
  * calls, no allocation.
  *
  *	1. every trap is lifted
- *	2. each thread that is stopped is settled and detached: pc back on the
- *	   instruction if it is just behind a trap, a signal of its own delivered
- *	3. each thread that runs (or is inside fork) is interrupted, and settled
- *	   the same way when it stops: nothing of ours is left in its registers
- *	   or its signal queue
- *	4. a thread that sleeps in the kernel is left alone: interrupting it would
- *	   make its system call fail with EINTR. It cannot be at a trap.
+ *	2. each thread that is stopped is settled and detached: pc back on the instruction if it is just
+ *	   behind a trap, a signal of its own delivered
+ *	3. each thread that runs (or is inside fork) is interrupted, and settled the same way when it stops:
+ *	   nothing of ours is left in its registers or its signal queue
+ *	4. a thread that sleeps in the kernel is left alone: interrupting it would make its system call fail
+ *	   with EINTR. It cannot be at a trap.
  *	5. children that were just being forked are cleaned
- *	6. the keeper exits, and with that the kernel detaches the sleeping threads
- *	   without waking them
+ *	6. the keeper exits, and with that the kernel detaches the sleeping threads without waking them
  */
 #ifndef MM_LEAVE_H
 #define MM_LEAVE_H

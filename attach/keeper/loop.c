@@ -9,11 +9,11 @@
 #include "attach/keeper/wait_stops.h"
 
 /*
- * times silence_ns: with a budget no trap is planted meanwhile, and a watch of hours should not end for this
+ * times silence_ns: with a budget nothing is planted meanwhile, and a watch of hours should not end for this
  */
-#define UNHEARD 40
+#define SILENCES 40
 
-/* Guests may outlive the target, and a copy just born may have been let go after its end. */
+/* The target ends with its last thread: guests, and a copy that is not let go yet, may outlive it. */
 static void watch_end(struct keeper *k)
 {
 	if (!k->watching || k->leave_reason || k->threads.used > k->others)
@@ -22,7 +22,7 @@ static void watch_end(struct keeper *k)
 	k->leave_reason = LEFT_ENDED;
 }
 
-/* Release each held thread that has waited for too long: it goes on without an answer. */
+/* Release each held thread that has waited for too long: it resumes without an answer. */
 static void release_overdue(struct keeper *k)
 {
 	struct shared_counts *counts = &k->shared->counts;
@@ -56,11 +56,11 @@ void loop_watch_reader(struct keeper *k)
 		k->reader.unread = stall_timer_begin(k->now_ns);
 		k->reader.last_tail = tail;
 		k->reader.last_alive = alive;
-		k->reader.unheard = false;
+		k->reader.silent = false;
 		return;
 	}
-	k->reader.unheard = k->paid && silence > k->shared->silence_ns;
-	if (silence > k->shared->silence_ns * (k->paid ? UNHEARD : 1))
+	k->reader.silent = k->paid && silence > k->shared->silence_ns;
+	if (silence > k->shared->silence_ns * (k->paid ? SILENCES : 1))
 		k->leave_reason = LEFT_SILENT;
 }
 

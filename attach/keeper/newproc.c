@@ -37,8 +37,9 @@ bool newproc_shares_memory(struct keeper *k, pid_t tid)
 {
 	int asked = 0;
 
-	/* any live thread will do; a dying one has no memory any more, so try a few */
-	for (struct tracee *w = threads_first(&k->threads); w && asked < 4; w = threads_next(&k->threads, w)) {
+	/* any living thread will do; a dying one has no memory any more, so try a few */
+	for (struct tracee *w = threads_first(&k->threads); w &&
+	     asked < 4; w = threads_next(&k->threads, w)) {
 		if (w->guest || !w->known || w->tid == tid)
 			continue;
 		if (same_memory(w->tid, tid))
@@ -110,7 +111,8 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	return false;
 }
 
-enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t, const struct user_regs_struct *before)
+enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t,
+				      const struct user_regs_struct *before)
 {
 	struct user_regs_struct regs = *before;
 	int r;
@@ -182,8 +184,8 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 }
 
 /*
- * Which of a guest's threads has exec'ed? If it is not the first, it has the first one's number now, and the
- * end of its old number is never reported.
+ * A guest has exec'ed. If the thread that did it was not the guest's first one, it has the first one's number
+ * now, and the end of its old number is never reported: forget that.
  */
 static void forget_former(struct keeper *k, const struct tracee *t)
 {

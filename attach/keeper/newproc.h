@@ -4,7 +4,7 @@
  *
  * A newborn is traced from its first instruction, since its parent was. At its first stop it is one of three:
  *
- *	a thread of the target		goes on, as a tracee like the others
+ *	a thread of the target		resumes, as a tracee like the others
  *	a guest				another process in the target's memory (vfork, posix_spawn): stays
  *					a tracee until it execs or ends, since it can run into our traps
  *	a copy				a forked process with our traps in its memory: cleaned, let go
@@ -13,8 +13,8 @@
  * it runs into a trap, and when we leave. Until then it cannot step: we would have to change the same pages
  * for that.
  *
- * To find out which of them it is, we ask the kernel (tgkill, kcmp). The parent's event does not serve: it
- * comes before or after that stop, or never, if the parent is killed in between.
+ * To find out which of them it is, the keeper asks the kernel (tgkill, kcmp). The parent's event is no help:
+ * it is reported before or after that stop, or never, if the parent is killed in between.
  */
 #ifndef MM_NEWPROC_H
 #define MM_NEWPROC_H
@@ -31,14 +31,14 @@ bool newproc_shares_memory(struct keeper *k, pid_t tid);
 bool newproc_first_stop(struct keeper *k, struct tracee *t);
 
 /*
- * @t has made another thread or process: look for it at once, since its SIGCHLD may have been lost in @t's.
+ * @t has made another thread or process: look for it at once, since its SIGCHLD is lost if @t's was pending.
  * If it has not stopped yet, it is added to the table: if we left now without it, a forked copy would run
  * into the traps in its memory. (If it was served already, it may be gone from the table.)
  */
 void newproc_expect(struct keeper *k, struct tracee *t);
 
 enum copy_state {
-	COPY_LET_GO,	/* the int3 was ours and is out: it goes on there, and is gone from the table */
+	COPY_LET_GO,	/* the int3 was ours and is out: it continues there, and is gone from the table */
 	COPY_OWN_INT3,	/* it is clean, and has an int3 of its own there */
 	COPY_UNCLEAN,	/* it cannot be cleaned yet, or was killed; t->clean_next_ns: when to try again */
 };

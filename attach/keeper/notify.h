@@ -15,8 +15,8 @@ void notify_ring(const struct keeper *k);
 void notify_bell(struct keeper *k);
 
 /*
- * A thread waits for the controller: ring also if it does not sleep, since it looks at the ring only now and
- * then.
+ * A thread waits for the controller: ring also if the controller does not sleep, since it reads the ring only
+ * now and then.
  */
 void notify_for_held(struct keeper *k);
 

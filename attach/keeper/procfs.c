@@ -82,9 +82,8 @@ static long parse_number(const char **p, int base)
 #define ARGS 6
 
 /*
- * The system call that a thread is blocked in, and its arguments; -1 if it is not blocked in one, or RUNNING.
- * /proc/.../syscall says "running", or the call's number and arguments, or -1 if the thread sleeps outside of
- * a call.
+ * The system call that a thread is blocked in, and its arguments; RUNNING; or -1 if it sleeps outside of a
+ * call, or that is not known. /proc/.../syscall is "running", or the call's number and arguments, or -1.
  */
 static long blocked_in(pid_t pid, pid_t tid, unsigned long arg[ARGS])
 {
@@ -191,7 +190,7 @@ static const char *read_stat(pid_t pid, pid_t tid, char *buf, size_t size, ssize
 	*error = slurp(path, buf, size);
 	if (*error <= 0)
 		return NULL;
-	/* the name, in parentheses, may hold anything; it is at most 15 bytes, so the last ')' is in reach */
+	/* the name, in parentheses, may have any character; it has at most 15, so the last ')' was read */
 	p = strrchr(buf, ')');
 	return p && p[1] ? p + 2 : NULL;
 }
@@ -317,15 +316,15 @@ bool procfs_slices_at(int fd, struct procfs_slices *out)
 bool procfs_slices(pid_t pid, pid_t tid, struct procfs_slices *out)
 {
 	char path[64];
-	bool reported;
+	bool found;
 	int fd;
 
 	task_path(path, pid, tid, "/schedstat");
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	reported = procfs_slices_at(fd, out);
+	found = procfs_slices_at(fd, out);
 	if (fd >= 0)
 		close(fd);
-	return reported;
+	return found;
 }
 
 struct linux_dirent64 {

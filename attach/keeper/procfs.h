@@ -8,8 +8,7 @@
 #include <sys/types.h>
 
 /*
- * A thread of @pid that lives: @pid itself, unless its first thread has ended and others go on. 0 if there is
- * none.
+ * A thread of @pid that lives: @pid itself, or another one if its first thread has ended. 0: there is none.
  */
 pid_t procfs_living_thread(pid_t pid);
 
@@ -31,7 +30,7 @@ enum activity procfs_activity(pid_t pid, pid_t tid);
 /* The letter of /proc/PID/task/TID/stat: R, S, D, t, ...; X: it is not there; ?: not known. */
 char procfs_state(pid_t pid, pid_t tid);
 
-/* The processor that thread @tid runs on, or ran on last; -1: not known. */
+/* The number of the processor that thread @tid runs on, or ran on last; -1: not known. */
 int procfs_processor(pid_t tid);
 
 /* Has the first thread of @pid been stopped by a signal? Stops of a traced thread do not count. */

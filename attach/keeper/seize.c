@@ -15,8 +15,8 @@
 #define REFUSED_TRIES 20
 #define REAP_NS 5000000
 /*
- * Timeout for all threads to come out of fork. If dozens of threads share two processors, each must first get
- * a processor: so the timeout restarts whenever a thread comes out.
+ * Timeout for threads to leave fork and stop. If dozens of threads share two processors, each must first get
+ * a processor: so FENCE_NS begins anew whenever one has stopped; FENCE_MOST_NS is for all of them.
  */
 #define FENCE_NS 8000000000ull
 #define FENCE_MOST_NS 15000000000ull
@@ -61,8 +61,8 @@ static int seize_with_timeout(struct keeper *k, pid_t tid)
 }
 
 /*
- * EPERM is also the answer for a thread that just ended, and for one that is traced already, as a newborn of
- * ours is.
+ * Seizing failed with EPERM, which is also the result for a thread that has just ended, and for one that is
+ * traced already, as a newborn of ours is. As seize_one.
  */
 static int refused(struct keeper *k, pid_t tid, bool guest)
 {
@@ -141,8 +141,8 @@ static int seize_threads(struct keeper *k)
 }
 
 /*
- * A thread that waits in vfork for a child that we trace now is past what the fence is for, and may wait as
- * long as the child likes.
+ * A thread that waits in vfork for a child that we trace now is past what the fence is for, and there is no
+ * limit to how long it may wait: the fence leaves it out (in_vfork).
  */
 static int seize_guests(struct keeper *k)
 {
@@ -173,7 +173,7 @@ static uint32_t count_interrupted(struct keeper *k, const struct tracee **last)
 	return n;
 }
 
-/* Is any thread left that has run all the time? */
+/* Is any spared thread left, which has run whenever it was checked? */
 static bool any_spared(struct keeper *k, bool late)
 {
 	bool any = false;

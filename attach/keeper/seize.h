@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * seize: become the tracer of every thread of a process, without a thread noticing.
+ * seize: become the tracer of every thread of a process, and no thread notices it.
  *
  * PTRACE_SEIZE stops no thread. What is hard is a thread that was already inside fork or clone when it was
  * seized: the kernel checked whether it was traced when the call began, so the child will not be ours; and if

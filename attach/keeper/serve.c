@@ -10,7 +10,7 @@
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
-static void go_on(struct keeper *k, struct tracee *t, int sig)
+static void resume(struct keeper *k, struct tracee *t, int sig)
 {
 	int r = tracee_cont(t, sig);
 
@@ -62,7 +62,7 @@ static bool serve_signal(struct keeper *k, struct tracee *t, int sig)
 	}
 	step_break_off(k, t);
 	restart_if_ignored(k, t, sig);
-	go_on(k, t, sig);
+	resume(k, t, sig);
 	return true;
 }
 
@@ -79,13 +79,13 @@ static void serve_stop(struct keeper *k, struct tracee *t, bool interrupted)
 	}
 	if (!step_on_the_way(t))
 		step_break_off(k, t);
-	go_on(k, t, 0);
+	resume(k, t, 0);
 }
 
 /*
  * The process was stopped: the thread must stay stopped, but it may have run into a trap just before. If it
- * listened with that SIGTRAP in its queue, it would die of it when it is continued after we have left; so
- * serve the hit first.
+ * stayed so (PTRACE_LISTEN) with that SIGTRAP in its queue, it would die of it when it is continued after we
+ * have left; so serve the hit first.
  */
 static void serve_group_stop(struct keeper *k, struct tracee *t)
 {
@@ -95,7 +95,7 @@ static void serve_group_stop(struct keeper *k, struct tracee *t)
 		step_break_off(k, t);
 	if (step || hit_on_the_way(k, t)) {
 		t->stop_again = true;
-		go_on(k, t, 0);
+		resume(k, t, 0);
 	} else if (tracee_listen(t) < 0) {
 		t->state = TRACEE_RUNNING;
 	}
@@ -104,14 +104,14 @@ static void serve_group_stop(struct keeper *k, struct tracee *t)
 static void serve_birth(struct keeper *k, struct tracee *t)
 {
 	newproc_expect(k, t);
-	go_on(k, t, 0);
+	resume(k, t, 0);
 }
 
 /*
  * A hit may wait for the thread's peers. Other stops report what the process does, and never wait. Nor does
  * the end of a step: the trap may be lifted for it.
  */
-static bool is_kept(struct keeper *k, struct tracee *t)
+static bool must_wait(struct keeper *k, struct tracee *t)
 {
 	struct happening_info h = event_decode(t->status);
 
@@ -119,7 +119,7 @@ static bool is_kept(struct keeper *k, struct tracee *t)
 	if (k->paid)
 		return false;
 	return h.what == HAPPENED_SIGNAL && h.sig == SIGTRAP && t->stepping == NO_TRAP &&
-	       fair_keeps(&k->fair, t, k->now_ns);
+	       fair_must_wait(&k->fair, t, k->now_ns);
 }
 
 /* false: it could not be served now (no space in the ring). */
@@ -128,7 +128,7 @@ static bool serve(struct keeper *k, struct tracee *t)
 	struct happening_info h = event_decode(t->status);
 	bool interrupted = t->interrupted;
 
-	/* whichever stop comes first, the kernel takes it as the answer to our interrupt too */
+	/* whichever stop is first, the kernel makes no other one for our interrupt */
 	t->interrupted = false;
 	if (h.what == HAPPENED_STOP || h.what == HAPPENED_GROUP_STOP)
 		t->stop_again = false;
@@ -164,17 +164,15 @@ static bool serve(struct keeper *k, struct tracee *t)
 		return true;
 	case HAPPENED_VFORK_DONE:
 		t->in_vfork = false;
-		go_on(k, t, 0);
+		resume(k, t, 0);
 		return true;
 	default:
-		go_on(k, t, 0);
+		resume(k, t, 0);
 		return true;
 	}
 }
 
-/*
- * The stop is charged to the budget if the thread goes on; if it is held, it is charged when the hold ends.
- */
+/* The stop is charged to the budget if the thread has resumed; if it is held, when the hold ends. */
 static bool serve_charged(struct keeper *k, struct tracee *t)
 {
 	/* while a copy waits, the target pays nothing; and the copy may be gone afterwards */
@@ -208,27 +206,27 @@ static void add_served(struct served *s, uint64_t seen_ns)
 void serve_queue(struct keeper *k)
 {
 	pid_t last = 0;
-	uint32_t n = k->nqueue, kept = 0;
+	uint32_t n = k->nqueue, left = 0;
 	struct served all = { 0 }, hits = { 0 };
 
-	k->nactive = 0;
-	fair_look(&k->fair, &k->threads, k->now_ns);
-	/* births may append to the queue while it is served: these stops wait for the next round */
+	k->nwaiting = 0;
+	fair_begin_round(&k->fair, &k->threads, k->now_ns);
+	/* serving a birth may append to the queue: these stops wait for the next round */
 	for (uint32_t i = 0; i < n; i++) {
 		struct tracee *t = &k->threads.all[k->queue[i]];
 		uint64_t since = t->seen_ns;
 
 		if (t->state != TRACEE_STOPPED)
 			continue;
-		if (is_kept(k, t)) {
-			k->queue[kept++] = k->queue[i];
-			k->nactive++;
+		if (must_wait(k, t)) {
+			k->queue[left++] = k->queue[i];
+			k->nwaiting++;
 			continue;
 		}
 		fair_served(t, k->now_ns);
 		last = t->tid;
 		if (!serve_charged(k, t)) {
-			k->queue[kept++] = k->queue[i];
+			k->queue[left++] = k->queue[i];
 			continue;
 		}
 		add_served(&all, since);
@@ -238,15 +236,16 @@ void serve_queue(struct keeper *k)
 			notify_bell(k);
 	}
 	for (uint32_t i = n; i < k->nqueue; i++)
-		k->queue[kept++] = k->queue[i];
-	k->nqueue = kept;
-	if (k->paid && !kept && !k->held)
+		k->queue[left++] = k->queue[i];
+	k->nqueue = left;
+	if (k->paid && !left && !k->held)
 		budget_quiet(k, last);
 	if (all.n) {
 		struct shared_counts *counts = &k->shared->counts;
 		const uint64_t now = keeper_clock_ns();
 
-		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns, memory_order_relaxed);
+		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns,
+					  memory_order_relaxed);
 		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns,
 					  memory_order_relaxed);
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * serve: what each stop of a thread means, and what is done about it: a hit, a signal, a birth, an end, a
- * stop of the whole process.
+ * serve: each stop of a thread, by what it is: a hit, a signal, a birth, an end, a stop of the whole process.
  */
 #ifndef MM_SERVE_H
 #define MM_SERVE_H

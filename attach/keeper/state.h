@@ -21,11 +21,11 @@
 #include "attach/keeper/traps/trap.h"
 #include "base/stall_timer.h"
 
-/* Looking again before sleeping (wait_stops.c), as long as that pays. */
+/* Asking again before sleeping (wait_stops.c, spin), as long as that pays. */
 struct spin {
 	uint32_t score;			/* how often it found a stopped thread, of 1024 */
-	uint32_t skipped;
-	uint64_t ban_ns, banned_until_ns;
+	uint32_t skipped;		/* chances not used, as the score is low */
+	uint64_t ban_ns, banned_until_ns; /* how long the present or next ban is; when it ends */
 };
 
 /* When the stops that are found now began. */
@@ -47,7 +47,7 @@ struct reaped {
 /* Of the held threads, those that are stopped at their end (exit_hold.h). */
 struct exit_hold {
 	uint32_t threads;
-	bool reported;			/* the controller knows that all are; or no thread is held any more */
+	bool reported;			/* RECORD_ENDING is written; or no more threads are held */
 	bool sure;			/* the process ends: threads do not die because another one execs */
 	uint64_t next_look_ns;		/* when a thread that execs is looked for next */
 	uint64_t alive, alive_ns;	/* the controller's last sign of life, and when it was seen */
@@ -59,7 +59,8 @@ struct reader {
 	uint64_t drop_since_ns;		/* since when hits are dropped; 0: they are not */
 	struct stall_timer unread;		/* since when events are unread and the tail has not moved */
 	uint64_t last_tail, last_alive;
-	bool unheard;			/* with a budget: so long that no trap is planted until it reads */
+	/* with a budget: unread for so long that no trap with rounds is planted */
+	bool silent;
 	bool bell_rung;			/* for the ring being a quarter full now */
 };
 
@@ -91,7 +92,7 @@ struct keeper {
 	uint64_t next_scan_ns;		/* when all threads are asked next */
 	uint32_t nqueue;		/* stopped threads, in the order they are served */
 	uint32_t held;			/* held threads: they wait for an answer, */
-	uint64_t next_overdue_ns;	/* and when the first of them times out */
+	uint64_t next_overdue_ns;	/* and when the first of them is released without one */
 	uint32_t holds;			/* numbers given to holds; 0 is none */
 	struct exit_hold exit_hold;
 	uint32_t others;		/* tracees that are not threads of the target */
@@ -109,7 +110,7 @@ struct keeper {
 	struct pausing pausing;
 	/* when the first thread of wait_stops_later is served again; 0: there is none */
 	uint64_t later_ns;
-	uint32_t nactive; /* queued threads that wait for their peers, not for ring space */
+	uint32_t nwaiting;		/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
 	bool leaving;			/* traps are lifted: nothing is recorded from now on */
 	uint32_t news;			/* enum wait_news, not handled yet */
@@ -119,7 +120,8 @@ struct keeper {
 	 * once, and no thread waits for its peers or for space in the ring
 	 */
 	bool paid;
-	bool unasked;			/* with a budget: only the thread that a signal named was asked */
+	/* with a budget: only the thread that a signal named was asked so far */
+	bool unasked;
 	struct budget budget;
 	struct traps traps;
 	struct calls calls;

@@ -104,7 +104,7 @@ void threads_mark_active(struct threads *ts, struct tracee *t, uint64_t now_ns)
 	t->active = true;
 	t->window_hits = 1;
 	t->hits_before = 0;
-	t->kept_ns = 0;
+	t->peers_ns = 0;
 	ts->active[ts->nactive++] = t - ts->all;
 }
 

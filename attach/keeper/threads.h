@@ -2,8 +2,8 @@
 /*
  * threads: the table of all tracees, found by tid, and the short list of those that hit a trap lately.
  *
- * Fixed size, allocated and touched once: the keeper allocates nothing after its start. An untraced thread
- * that runs into a trap dies. So if there is no space for a thread, the keeper must leave.
+ * Of fixed size, allocated and touched once: the keeper allocates nothing after its start. An untraced thread
+ * that runs into a trap dies: so if there is no space for a thread, the keeper must leave.
  */
 #ifndef MM_THREADS_H
 #define MM_THREADS_H
@@ -36,7 +36,9 @@ void threads_remove(struct threads *ts, struct tracee *t);
 
 /* @t hit a trap now. */
 void threads_mark_active(struct threads *ts, struct tracee *t, uint64_t now_ns);
-/* The active thread number @i, or NULL at the end; threads that have become quiet are removed on the way. */
+/*
+ * The next active thread from *@i on, or NULL; those that have not hit for ACTIVE_NS are removed on the way.
+ */
 struct tracee *threads_active(struct threads *ts, uint32_t *i, uint64_t now_ns);
 
 /* The first that is not FREE from index @i of the table on, or NULL. */

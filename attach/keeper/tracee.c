@@ -13,7 +13,7 @@
 
 #include "attach/keeper/procfs.h"
 
-#define RESTARTS 16		/* of one call with a timeout; then it sees an EINTR */
+#define RESTARTS 16		/* of one call with a timeout; then it fails with EINTR */
 #define REFUSED_NS 1000000
 #define UNDO_NS 60000000000ull	/* a call whose timeout is not known is started again for so long */
 #define OPTIONS (PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | \
@@ -47,7 +47,7 @@ bool tracee_is_ours(pid_t tid)
 {
 	siginfo_t si;
 
-	/* ECHILD if it is not; its status stays to be collected */
+	/* ECHILD if it is not; WNOWAIT: a status remains, to be waited for */
 	return waitid(P_PID, tid, &si, WNOHANG | WNOWAIT | WEXITED | WSTOPPED | __WALL) == 0;
 }
 
@@ -270,7 +270,10 @@ static bool only_waits(long long nr)
 	}
 }
 
-/* Would the call wait for ever if nothing came? A timeout that cannot be seen (a socket's) counts as no. */
+/*
+ * Does the call wait without a timeout? false also if that is not known, as where a socket's own timeout
+ * counts.
+ */
 static bool without_end(const struct user_regs_struct *r)
 {
 	switch (r->orig_rax) {
@@ -312,8 +315,8 @@ bool tracee_may_restart(struct tracee *t, const struct user_regs_struct *r, uint
 }
 
 /*
- * Has the call failed with EINTR, having done nothing, because of us? If a signal is on its way, EINTR is the
- * truth.
+ * Has the call failed with EINTR, having done nothing, because of us? Not if a signal is about to be
+ * delivered: then EINTR is what it would return without us.
  */
 static bool is_our_eintr(const struct tracee *t, const struct user_regs_struct *regs)
 {
@@ -356,9 +359,9 @@ static uint64_t span_at(const struct tracee *t, taddr at)
 }
 
 /*
- * For calls that fail with EINTR after any wake-up (the kernel restarts others itself, for the rest of their
- * time): how long the call waits, and what it returns then. UINT64_MAX: for ever, or not known (a socket's
- * timeout).
+ * For calls that fail with EINTR after any wake-up (others the kernel restarts itself, with the rest of their
+ * timeout): the call's timeout, and what it returns then. UINT64_MAX: there is none, or it is not known (a
+ * socket's).
  */
 static uint64_t time_limit(const struct tracee *t, const struct user_regs_struct *r, long long *result)
 {

@@ -7,8 +7,8 @@
  *                              │ stop reported                           │
  *                              ▼                                         │
  *                           STOPPED ── served ───────────────────────────┤
- *                              │ a question to the controller            │
- *                              ├──────▶ HELD ── answered or too late ────┘
+ *                              │ the controller must answer              │
+ *                              ├──────▶ HELD ── answered or timed out ───┘
  *                              │ group stop
  *                              └──────▶ LISTENING ── new stop ──▶ STOPPED
  *
@@ -34,8 +34,8 @@
 enum tracee_mask {
 	MASK_UNKNOWN,	/* an ordinary mask, or a newborn's: checked now and then */
 	MASK_FILLED,	/* all faults are blocked, but not SIGTRAP: no program does that, we cleared it */
-	MASK_BLOCKS,	/* SIGTRAP was blocked when we came: set again while the rest is unchanged */
-	MASK_OPEN,	/* SIGTRAP was not blocked when we came, though the other faults were: never set */
+	MASK_BLOCKS,	/* SIGTRAP was blocked when we attached: set again while the rest is unchanged */
+	MASK_OPEN,	/* SIGTRAP was not blocked when we attached, but the other faults were: never set */
 };
 
 enum tracee_state { TRACEE_FREE, TRACEE_RUNNING, TRACEE_STOPPED, TRACEE_HELD, TRACEE_LISTENING };
@@ -58,19 +58,19 @@ struct tracee {
 	bool unclean;		/* a guest that is a copy, with our traps in its memory: not cleaned so far */
 	uint64_t clean_next_ns;	/* when to try that again */
 	bool later;		/* STOPPED, but not in the queue: served again later (wait_stops_later) */
-	bool known;		/* its first stop was seen, or it was there when we came */
+	bool known;		/* its first stop was seen, or it was there when we attached */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
 	bool interrupted;	/* PTRACE_INTERRUPT was sent, or a first stop is awaited: not seen yet */
 	bool fenced;		/* any fork that it makes is traced */
 	bool awaited;		/* a pause waits for its stop */
 	/* not interrupted: it moves bytes, and its call would return with fewer; or it runs */
 	bool spared;
-	bool runs;		/* it ran whenever a pause looked, since runs_ns */
+	bool runs;		/* since runs_ns it ran whenever a pause checked it */
 	bool stuck;		/* a pause does not wait for it: it sleeps uninterruptibly, stops on waking */
 	bool exit_hold;		/* HELD at its end */
 	bool stop_again;	/* resumed from a group stop to serve a hit: must stop again */
 	uint8_t mask;		/* enum tracee_mask */
-	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we came */
+	uint64_t first_mask;	/* MASK_BLOCKS: the mask when we attached */
 	bool active;		/* in the list of threads that hit lately */
 	bool hit_pending;	/* HELD at a trap: the displaced instruction was not carried out yet */
 	bool in_place;		/* stepping over a lifted trap */
@@ -89,9 +89,9 @@ struct tracee {
 	uint64_t sleeps;	/* how often it had gone to sleep by runs_ns */
 	struct {
 		taddr rip, sp;
-		uint64_t sleeps;	/* how often it had gone to sleep when we last did so */
-		uint64_t ns;	/* when we did so first */
-	} undone;		/* the call there, which our interrupt ended and we undid */
+		uint64_t sleeps;	/* how often it had gone to sleep at the last time */
+		uint64_t ns;	/* when it was the first time */
+	} undone;		/* the call there, which our interrupt has ended and which was begun again */
 	uint64_t refused_ns;	/* when a call was not restarted, so that its timeout can end it */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
@@ -100,8 +100,8 @@ struct tracee {
 	bool for_stack;		/* HELD: only to have its stack unwound */
 	uint64_t last_hit_ns;
 	uint32_t window_hits, hits_before; /* hits in this window and the one before (fair.h), while active */
-	uint64_t kept_ns;		/* how long it was kept waiting for its peers in this window */
-	bool kept;			/* the present stop is kept waiting */
+	uint64_t peers_ns;	/* how long it has waited for its peers in this window (fair.h) */
+	bool waits_for_peers;	/* in the present stop */
 };
 
 /*
@@ -113,7 +113,7 @@ must_check int tracee_seize(pid_t tid);
 must_check int tracee_seize_to_end(pid_t tid);
 
 /*
- * Does @status say that @tid is about to end? Then let it end. For a signal handler: @tid may be in no table
+ * Does @status mean that @tid is about to end? Then let it end. For a signal handler: @tid may be in no table
  * yet.
  */
 bool tracee_let_end(pid_t tid, int status);
@@ -142,17 +142,18 @@ bool tracee_pending(const struct tracee *t, int sig, int *code);
  * and then, or @now.
  */
 void tracee_mend_mask(struct tracee *t, bool now);
-/* Note @blocked, the thread's mask when we came. */
+/* Store @blocked, the thread's mask when we attached. */
 void tracee_note_mask(struct tracee *t, uint64_t blocked);
 
 /* This one needs the thread running. -ESRCH if it is gone. */
 must_check int tracee_interrupt(struct tracee *t);
 
 /*
- * When we come and when we leave, each thread must be seen asleep or be interrupted once. A thread that runs
- * may be in the middle of moving bytes, between two sleeps of one call, which an interruption would cut
- * short. So each gets some time in which it may be seen asleep, which is as good. Check @t, which has
- * t->spared and is of process @pid, again; @late: its time is over. true: it still runs, and is still spared.
+ * When we attach and when we leave, each thread must be seen asleep or be interrupted once. A thread that
+ * runs may be in the middle of moving bytes, between two sleeps of one call, which an interruption would cut
+ * short. So each is spared for a while, in which it may be seen asleep, and then it need not be interrupted.
+ * Check @t again, which has t->spared and is of process @pid; @late: its time is over, and it is interrupted
+ * if it runs. true: it runs, and is still spared.
  */
 bool tracee_spare(struct tracee *t, pid_t pid, bool late);
 
@@ -166,7 +167,8 @@ void tracee_restart_call(const struct tracee *t, struct user_regs_struct *regs);
 /*
  * The same for a stop that our own interrupt has made, and that may be one of many (pauses): a call with a
  * timeout waits for the full time again, each time. So if it has waited long enough, as far as that is known,
- * it is ended as its timeout would end it; if its timeout is not known, it sees an EINTR after a long time.
+ * it is ended as its timeout would end it; if its timeout is not known, it fails with EINTR after a long
+ * time.
  */
 void tracee_undo_interrupt(struct tracee *t, struct user_regs_struct *regs, uint64_t now_ns);
 

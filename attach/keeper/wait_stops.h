@@ -26,8 +26,8 @@ enum wait_news { NEWS_MAIL = 1, NEWS_ORPHAN = 2, NEWS_TERM = 4 };
 must_check int wait_stops(struct keeper *k, uint64_t max_wait_ns);
 
 /*
- * Wait for a signal, at most @max_wait_ns, and ask the thread that it names: for a time in which hardly
- * anything happens. Returns what wait_stops does.
+ * Wait for a signal, at most @max_wait_ns, and ask the thread that it names: for a time in which hardly any
+ * thread stops. Returns as wait_stops.
  */
 must_check int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns);
 
@@ -43,7 +43,7 @@ bool wait_stops_ask(struct keeper *k, pid_t tid);
 /* A wait status that other code got from the kernel. */
 void wait_stops_status(struct keeper *k, pid_t tid, int status);
 
-/* @t, which is being served, stays stopped and is queued again at @at_ns, or as soon as it is killed. */
+/* @t, which is being served, stays stopped; it is queued again at @at_ns, or as soon as it is killed. */
 void wait_stops_later(struct keeper *k, struct tracee *t, uint64_t at_ns);
 
 #endif

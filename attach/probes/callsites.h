@@ -11,8 +11,8 @@
  * like a call (data between functions, the inside of an instruction) are ignored; those that may be a call
  * but cannot be verified are counted.
  *
- * Not found: calls through a register or a pointer of the program's own, since the code does not say where
- * they go.
+ * Not found: calls through a register or a pointer of the program's own, whose targets are not known from the
+ * code.
  */
 #ifndef MM_CALLSITES_H
 #define MM_CALLSITES_H

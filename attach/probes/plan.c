@@ -4,7 +4,7 @@
  *
  *	resolve   which function a rule means; one plan per address (resolve.c)
  *	scan      its body: exits, calls, jumps (body.c)
- *	exits     are all exits accounted for, and what does the call need (plan_exits.c)?
+ *	exits     are all of them known, and what does the call need (plan_exits.c)?
  *	              arguments saved: realloc, ptr=*argN, --sizes exact
  *	              distinguished:   it calls a watched function, or shares exits with one
  *	place     the traps (trap_place.c)
@@ -49,10 +49,12 @@ static int scan_all(struct planning *pl)
 
 /* --- place --- */
 
-static struct trap_place placing(const struct planning *pl, const struct body *b)
+static struct trap_place place_in(const struct planning *pl, const struct body *b)
 {
-	return (struct trap_place){ .img = pl->img, .d = pl->d, .shadow_stack = pl->opt->shadow_stack, .body = b,
-			       .taken = pl->taken, .ntaken = pl->ntaken };
+	return (struct trap_place){
+		.img = pl->img, .d = pl->d, .shadow_stack = pl->opt->shadow_stack, .body = b,
+		.taken = pl->taken, .ntaken = pl->ntaken,
+	};
 }
 
 /* The site planned at @addr, or NULL. */
@@ -88,7 +90,7 @@ static void add_site(struct planning *pl, struct plan *p, const struct site *s, 
 
 static void place_at_entry(struct planning *pl, struct plan *p, const struct body *b, unsigned flags)
 {
-	struct trap_place where = placing(pl, b);
+	struct trap_place where = place_in(pl, b);
 	struct site s;
 
 	if (trap_place_entry(&where, p->entry, &s)) {
@@ -127,7 +129,7 @@ static unsigned exit_flags(const struct rule *r)
 
 static bool place_exit(struct planning *pl, struct plan *p, const struct body *b, const struct body_exit *e)
 {
-	struct trap_place where = placing(pl, b);
+	struct trap_place where = place_in(pl, b);
 	enum exit_use use = use_of(pl, p, e);
 	struct site s;
 
@@ -169,7 +171,7 @@ static const char *tail_name(const struct planning *pl, const struct plan *p, co
 	return "";
 }
 
-static void say_exits(const struct planning *pl, struct plan *p, const struct body *b, bool shared)
+static void give_exits_reason(const struct planning *pl, struct plan *p, const struct body *b, bool shared)
 {
 	size_t rets = count_exits(pl, p, b, EXIT_TRAP), jumps = count_exits(pl, p, b, EXIT_TRAP_RDI);
 	size_t elsewhere = count_exits(pl, p, b, EXIT_CLOSED_THERE);
@@ -200,7 +202,7 @@ static void plan_by_exits(struct planning *pl, struct plan *p, const struct body
 
 	p->kind = entry ? PLAN_ENTRY_EXITS : PLAN_EXITS;
 	p->stops = entry ? 2 : 1;
-	say_exits(pl, p, b, shared);
+	give_exits_reason(pl, p, b, shared);
 	if (entry)
 		place_at_entry(pl, p, b, SITE_ENTRY | (p->rule->op == RULE_REALLOC ? SITE_EMIT : 0));
 	if (p->kind == PLAN_NONE || place_exits(pl, p, b))
@@ -211,7 +213,7 @@ static void plan_by_exits(struct planning *pl, struct plan *p, const struct body
 
 static const char only_jumps[] = "it only jumps to what is watched itself";
 
-static void leave_to_others(struct plan *p, const char *why)
+static void plan_no_trap(struct plan *p, const char *why)
 {
 	p->kind = PLAN_WRAPPER;
 	p->stops = 1;
@@ -223,9 +225,10 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	char why[160];
 
 	if (is_wrapper(pl, p, b)) {
-		leave_to_others(p, expr_is_load(&p->rule->ptr) ? "its blocks are seen where they are made, "
-								 "and distinguished by the return address"
-							       : only_jumps);
+		plan_no_trap(p, expr_is_load(&p->rule->ptr)
+					? "its blocks are seen where they are made, and distinguished by the "
+					  "return address"
+					: only_jumps);
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);
 	} else {
@@ -244,7 +247,7 @@ static unsigned entry_flags(const struct rule *r)
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)
 {
 	if (only_jumps_to_free(pl, p, b)) {
-		leave_to_others(p, only_jumps);
+		plan_no_trap(p, only_jumps);
 		return;
 	}
 	p->kind = PLAN_ENTRY;

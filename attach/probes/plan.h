@@ -2,15 +2,15 @@
 /*
  * plan: where the traps for one function go, decided before anything is planted, from the file alone.
  *
- *   one stop    alloc whose every exit is known: its `ret` instructions (or the tail call whose result
+ *   one stop    alloc of which all exits are known: its `ret` instructions (or the tail call whose result
  *               is known), result in a register
  *   one stop    free, ref, unref, from, until: the first instruction that can be emulated, at or near
- *               the entry, arguments still in place
+ *               the entry, where the arguments are still in their registers
  *   two stops   realloc; in; whatever needs both the result and the arguments (--sizes exact, ptr=*arg1,
  *               if=arg2==0): entry and exits
  *   two stops   exits not all found: entry and the return address, planted when it is first seen
- *   no trap     wrappers that reach the memory only through a function that is trapped itself: by a call
- *               (glibc's posix_memalign: seen there, distinguished by the return address) or a jump
+ *   no trap     wrappers that allocate only through a function that is trapped itself: by a call (glibc's
+ *               posix_memalign: the hit is there, and distinguished by the return address) or a jump
  *   calls       in a sampled watch: traps are planted after the calls of the function
  *               (attach/sampling/sampling.h), none in it
  *
@@ -69,7 +69,7 @@ struct plan {
 	/* a release that reaches others of its family: its argument may be seen there again */
 	bool forwards;
 	double stops;			/* stops per call, the usual path */
-	/* the reason, for people: "3 exits, all `ret`", or why there is no trap */
+	/* the reason, for the user: "3 exits, all `ret`", or why there is no trap */
 	char reason[240];
 };
 
@@ -83,8 +83,8 @@ struct plan_set {
  * Plan @rules for @img. Functions that the file does not have yield no plan. Rule i is reported as rule_index
  * i. If several rules would put their traps on the same instructions, the first wins: the plans of the others
  * are PLAN_NONE and give that as the reason. A second name of the same function in the same family has no
- * plan. WHERE_ADDRESS rules already hold file addresses (the caller has converted them and passes only those
- * of this module). 0 or -ENOMEM.
+ * plan. WHERE_ADDRESS rules must have file addresses (the caller has converted them, and passes only those of
+ * this module). 0 or -ENOMEM.
  */
 must_check int plan_module(struct elfimage *img, struct decoder *d, const struct rule *rules, size_t nrules,
 			   const struct plan_options *opt, struct plan_set *out);

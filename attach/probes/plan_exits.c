@@ -163,8 +163,8 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
 }
 
 /*
- * The rule says only that a block is allocated: whichever rule is evaluated at the end of the call, the
- * result is the same.
+ * The rule records only that a block is allocated: whichever such rule is evaluated at the end of the call,
+ * the result is the same.
  */
 static bool is_plain(const struct rule *r)
 {
@@ -196,10 +196,10 @@ static bool calls_maker(const struct planning *pl, const struct plan *p, const s
 }
 
 /*
- * If a block is seen where it is made, this rule is not evaluated. That it requires success makes no
- * difference; a condition on arguments or a tag would be lost.
+ * If a block is recorded at the function that allocates it, this rule is not evaluated. Is that all right? If
+ * the rule only requires success, it is; a condition on arguments or a tag would be lost.
  */
-static bool may_go_unasked(const struct rule *r)
+static bool may_be_skipped(const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
 		if (expr_uses_args(&r->ifs[i], &r->loads))
@@ -209,7 +209,7 @@ static bool may_go_unasked(const struct rule *r)
 }
 
 /*
- * glibc's posix_memalign: the block is seen where it is made. Likewise a function
+ * As glibc's posix_memalign: the block is recorded at the function that allocates it. Likewise a function
  * that only jumps to others that are watched.
  */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b)
@@ -219,7 +219,7 @@ bool is_wrapper(const struct planning *pl, const struct plan *p, const struct bo
 	if (p->rule->op != RULE_ALLOC)
 		return false;
 	if (expr_is_load(&p->rule->ptr))
-		return reads_chunk(p, pl->opt) && !pl->opt->exact_sizes && may_go_unasked(p->rule) &&
+		return reads_chunk(p, pl->opt) && !pl->opt->exact_sizes && may_be_skipped(p->rule) &&
 		       calls_maker(pl, p, b);
 	return !needs_entry(pl, p, b) && exits_known(pl, p, b, why, sizeof(why)) && !exit_traps(pl, p, b);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plan_exits: what the body of a watched function means for its traps. For plan.c only.
+ * plan_exits: the exits and calls of a watched function, and which traps it needs because of them. For plan.c
+ * only.
  *
- * The functions of a module are planned together: if one jumps to or calls another watched function of its
- * family, the traps of that one serve both, or the two must be distinguished. A function of another family
- * counts as any unwatched function: a jump to it is an exit that is not known.
- *
- * Two rules may name one function if they apply at different moments (its entry, its end, `in`, `from`);
- * otherwise the second is refused, with the reason.
+ * The functions of a module are compared with each other: if one jumps to or calls another watched function
+ * of its family, the traps of that one serve both, or hits of the two must be distinguished. A function of
+ * another family counts as an unwatched one.
  */
 #ifndef MM_PLAN_EXITS_H
 #define MM_PLAN_EXITS_H
@@ -24,7 +22,7 @@ struct planning {
 	const struct plan_options *opt;
 	struct plan_set *set;
 	struct body *bodies;
-	taddr *entries;		/* 0: not to be planned; the plan's reason says why */
+	taddr *entries;		/* 0: not to be planned; the reason is in the plan */
 	taddr *taken;		/* addresses that have a trap */
 	size_t ntaken;
 };
@@ -48,7 +46,7 @@ enum exit_use use_of(const struct planning *pl, const struct plan *p, const stru
 
 size_t count_exits(const struct planning *pl, const struct plan *p, const struct body *b, enum exit_use use);
 
-/* Every exit is known and can be trapped (there may be none to trap); else @why says why not. */
+/* Is every exit known, and can it be trapped (there may be none to trap)? If not, @why is the reason. */
 bool exits_known(const struct planning *pl, const struct plan *p, const struct body *b, char *why, size_t n);
 
 /* The function calls one of its family, perhaps itself: hits of the inner call must be ignored meanwhile. */
@@ -56,18 +54,17 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
 
 /*
  * The call needs a trap at its entry, too: its arguments are needed when it returns, or the rule is about
- * what happens inside, or the call may end at a trap of another function and its rule says more than that
- * function's.
+ * what happens inside, or the call may end at a trap of another function whose rule records less.
  */
 bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/* All its blocks are seen where they are made, by the traps of another function. */
+/* All its blocks are recorded by the traps of another function, which allocates them. */
 bool is_wrapper(const struct planning *pl, const struct plan *p, const struct body *b);
 
 /* It calls one of its family, or jumps there: it may forward its argument. */
 bool forwards_argument(const struct planning *pl, const struct plan *p, const struct body *b);
 
-/* It only jumps to another function that frees, with the same first argument: the free is seen there. */
+/* It only jumps to another function that frees, with the same first argument: the free is recorded there. */
 bool only_jumps_to_free(const struct planning *pl, const struct plan *p, const struct body *b);
 
 #endif

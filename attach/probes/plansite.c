@@ -2,7 +2,7 @@
 /*
  * plansite: single sites: what they read, those that are planned when the target already runs (a return
  * address, the dynamic linker's notification), moving them to where the module is loaded, and describing them
- * for people.
+ * for the user.
  */
 #include "attach/probes/plansite.h"
 
@@ -143,7 +143,7 @@ void site_rebase(struct site *s, taddr bias)
 	rebase_operand(&s->emu.src, bias);
 }
 
-/* --- for people --- */
+/* --- texts for the user --- */
 
 const char *plan_site_role(const struct site *s)
 {

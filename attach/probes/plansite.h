@@ -5,7 +5,7 @@
 
 #include "attach/probes/plan.h"
 
-/* Note the reason why it is planned so, or not at all; for people. */
+/* Set the reason why it is planned so, or not at all; for the user. */
 __attribute__((format(printf, 2, 3)))
 void give_reason(struct plan *p, const char *format, ...);
 

@@ -37,11 +37,11 @@ static const struct plan *planned_already(const struct planning *pl, const struc
 #define RULE_TEXT 512
 
 /*
- * aligned_alloc is memalign, open64 is open: a second name for the same thing. Which other modules the rules
- * hold in is not compared, since both hold in this one: even if one of them has "module=libjemalloc*", the
- * calls of jemalloc's malloc mean what the other says.
+ * aligned_alloc is memalign, open64 is open: a second name for the same function. In which other modules the
+ * rules hold is not compared, since both hold in this one: even if one of them has "module=libjemalloc*", the
+ * calls of jemalloc's malloc are those of the other rule, too.
  */
-static bool says_the_same(const struct rule *a, const struct rule *b)
+static bool same_meaning(const struct rule *a, const struct rule *b)
 {
 	struct rule other = *b;
 	char first[RULE_TEXT], second[RULE_TEXT];
@@ -56,7 +56,7 @@ static bool says_the_same(const struct rule *a, const struct rule *b)
 	return plan_family(a) == plan_family(b) && !strcmp(first, second);
 }
 
-static void say_planned(struct plan *p, const struct plan *first)
+static void give_planned_reason(struct plan *p, const struct plan *first)
 {
 	char text[RULE_TEXT];
 
@@ -66,7 +66,8 @@ static void say_planned(struct plan *p, const struct plan *first)
 
 static void name_plan(const struct planning *pl, struct plan *p)
 {
-	const char *name = p->rule->where == WHERE_NAME ? p->rule->name : elfimage_symbol_at(pl->img, p->entry);
+	const char *name = p->rule->where == WHERE_NAME ? p->rule->name
+							: elfimage_symbol_at(pl->img, p->entry);
 
 	if (name)
 		snprintf(p->function, sizeof(p->function), "%s", name);
@@ -89,9 +90,11 @@ void resolve_rule(struct planning *pl, size_t i)
 		rc = elfimage_find(pl->img, rule->name, &addr, &size, &ifunc);
 	if (!rc)
 		first = planned_already(pl, rule, addr);
-	if (rc == -ENOENT || (first && says_the_same(rule, first->rule)))
+	if (rc == -ENOENT || (first && same_meaning(rule, first->rule)))
 		return;
-	*p = (struct plan){ .rule = rule, .rule_index = (uint16_t)i, .kind = PLAN_NONE, .entry = rc ? 0 : addr };
+	*p = (struct plan){
+		.rule = rule, .rule_index = (uint16_t)i, .kind = PLAN_NONE, .entry = rc ? 0 : addr,
+	};
 	name_plan(pl, p);
 	if (rc == -EEXIST)
 		give_reason(p, "several functions have this name: give one as MODULE+0xOFFSET");
@@ -103,8 +106,8 @@ void resolve_rule(struct planning *pl, size_t i)
 		give_reason(p, "no instruction is known to begin there");
 	else if (elfimage_textrel(pl->img))
 		give_reason(p, "the code is relocated at load time (DT_TEXTREL): it cannot be compared with "
-			       "the file");
+			    "the file");
 	else if (first)
-		say_planned(p, first);
+		give_planned_reason(p, first);
 	pl->entries[pl->set->n++] = *p->reason ? 0 : p->entry;
 }

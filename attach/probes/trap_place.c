@@ -94,7 +94,7 @@ static int fill_scratch(const struct trap_place *p, const struct insn *in, struc
 {
 	int len;
 
-	/* First tried at its own address: padding is scarce, and what is handed out is never returned. */
+	/* try it at its own address first: padding is scarce, and what was given out is never free again */
 	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
 		return -EILSEQ;
 	out->scratch = elfimage_padding(p->img, in->addr, in->len);

@@ -29,7 +29,7 @@ struct trap_place {
 
 /*
  * All of these fill in the fields of @out that describe the location (addr, bytes, emu, scratch, step,
- * SITE_SIGINFO), and none that say what a hit means. 0 or -EILSEQ.
+ * SITE_SIGINFO), and none of those for what to record. 0 or -EILSEQ.
  */
 
 /* At @addr, emulated. */
@@ -45,9 +45,8 @@ must_check int trap_place_displaced(const struct trap_place *p, taddr addr, stru
 must_check int trap_place_anyhow(const struct trap_place *p, taddr addr, struct site *out);
 
 /*
- * At or near the function's @entry while its arguments are still in their
- * registers: the first instruction that can be emulated, else the very first
- * in padding. @out->sp_delta says how far rsp has moved.
+ * At or near the function's @entry while its arguments are still in their registers: the first instruction
+ * that can be emulated, otherwise the very first, in padding. out->sp_delta is set to how far rsp has moved.
  */
 must_check int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out);
 

@@ -214,7 +214,7 @@ static void decide(struct sampling *s, uint64_t now_ns)
 	struct shared *sh = s->planting->link->shared;
 	const struct sampling_costs costs = {
 		.now_ns = now_ns, .spent_ns = atomic_load(&sh->budget.spent_ns),
-		.stop_ns = atomic_load(&sh->budget.metered_ns),
+		.stop_ns = atomic_load(&sh->budget.trap_stop_ns),
 	};
 
 	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);

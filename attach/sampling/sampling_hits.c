@@ -69,7 +69,10 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 	uint64_t size = chunkstate_size(head);
 	struct fact f = {
 		.kind = MMT_ALLOC,
-		.block = { .addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8), .stack = s->stacks.all[i].number },
+		.block = {
+			.addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8),
+			.stack = s->stacks.all[i].number,
+		},
 	};
 
 	sampling_facts_block(s->recorder, &s->sites, &s->stacks.all[i], &f, now_ns);

@@ -12,7 +12,7 @@
 #define SLICE_NS 4000000	/* a thread's slice: 3 ms, mostly, and up to the next tick */
 #define QUEUE_MOST_NS 100000000	/* if hundreds of threads run, those that wake run before them */
 
-struct look {
+struct sample {
 	struct busy *busy;
 	pid_t pid;
 };
@@ -30,28 +30,28 @@ static struct busy_thread *known(struct busy *b, pid_t tid)
 
 static int count_running(void *ctx, pid_t tid)
 {
-	const struct look *l = ctx;
+	const struct sample *l = ctx;
 	struct busy_thread *t;
 
 	if (procfs_state(l->pid, tid) != 'R')
 		return 0;
 	t = known(l->busy, tid);
 	if (t)
-		t->look = l->busy->looks;
+		t->sample = l->busy->samples;
 	l->busy->sleeps |= t && procfs_sleeps(tid) != t->sleeps;
 	return 1;
 }
 
-/* Is there a thread that ran at an earlier look, but not at this one? */
+/* Is there a thread that ran at an earlier sample, but not at this one? */
 static bool has_gone_to_sleep(const struct busy *b)
 {
 	for (uint32_t i = 0; i < b->nknown; i++)
-		if (b->known[i].look != b->looks)
+		if (b->known[i].sample != b->samples)
 			return true;
 	return false;
 }
 
-/* "0.20 0.18 0.12 3/400 11206": three of 400 run now, and we are one of them. */
+/* "0.20 0.18 0.12 3/400 11206": three of 400 threads run now, and this one is one of them. */
 static uint32_t running_now(void)
 {
 	cleanup_free char *text = NULL;
@@ -64,13 +64,13 @@ static uint32_t running_now(void)
 	return running ? running - 1 : 0;
 }
 
-void busy_look(struct busy *b, pid_t pid)
+void busy_sample(struct busy *b, pid_t pid)
 {
-	struct look l = { b, pid };
+	struct sample l = { b, pid };
 	uint32_t machine = running_now();
 	int own;
 
-	b->looks++;
+	b->samples++;
 	own = procfs_each_task(pid, count_running, &l);
 	b->sleeps |= has_gone_to_sleep(b);
 	if (own > 0 && (uint32_t)own > b->own)

@@ -9,9 +9,9 @@
  *			stopped (keeper/pause/pausing.h): for PAUSING_RUNS_NS if it does nothing else, for
  *			up to PAUSING_MET_NS if it sleeps in between
  *
- * We look a few times, since what runs changes from millisecond to millisecond; the highest count is used. On
- * two processors, 30 threads that computed, slept shortly or sent messages made a pause of 8 ms one of 32 to
- * 124.
+ * What runs changes from millisecond to millisecond: so a few samples are taken, and the highest count is
+ * used. On two processors, 30 threads that computed, slept shortly or sent messages made a pause of 8 ms one
+ * of 32 to 124.
  */
 #ifndef MM_BUSY_H
 #define MM_BUSY_H
@@ -22,26 +22,26 @@
 
 #define BUSY_KNOWN 32
 
-/* A thread that was seen running, how often it had slept by then, and at which look. */
+/* A thread that was seen running: how often it had slept at the first time, and the last sample it ran at. */
 struct busy_thread {
 	pid_t tid;
 	uint64_t sleeps;
-	uint32_t look;
+	uint32_t sample;
 };
 
 struct busy {
 	uint32_t machine;	/* threads that ran or wanted to, of all processes except our own */
 	uint32_t own;		/* of these, the threads of the process */
 	bool sleeps;		/* some of those sleep in between */
-	uint32_t looks;
+	uint32_t samples;
 	struct busy_thread known[BUSY_KNOWN];
 	uint32_t nknown;
 };
 
-/* Look at @pid once more, while none of its threads is stopped. */
-void busy_look(struct busy *b, pid_t pid);
+/* Take one more sample of @pid, while none of its threads is stopped. */
+void busy_sample(struct busy *b, pid_t pid);
 
-/* The time to expect from that on so many processors. */
+/* The time to expect from these samples, on so many processors. */
 uint64_t busy_stop_ns(const struct busy *b, unsigned processors);
 
 #endif

@@ -13,7 +13,7 @@
 
 #define PAGE 4096u
 #define TRIAL_BYTES (16u << 20)
-#define SPEED_GUESS 1e9		/* if it cannot be tried */
+#define SPEED_GUESS 1e9		/* if it cannot be measured */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -27,7 +27,7 @@ uint64_t copy_buffer_spent_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* Offer ourselves to the out-of-memory killer, which would kill the target. */
+/* If memory runs out, the kernel is to kill this process, and not the target. */
 static void offer_ourselves(void)
 {
 	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

@@ -15,14 +15,14 @@ uint64_t copy_buffer_spent_ns(void);
 
 /*
  * Map @bytes, a multiple of COPY_BUFFER_PAGE, populated with large pages if there are any; free with munmap.
- * NULL: there is not so much memory. If memory runs out nevertheless, we, and not the target, should be
- * killed for it: from now on we offer ourselves to the out-of-memory killer. @reserve: so many bytes after
- * them are mapped, too, but not populated, so that memory that has grown meanwhile still fits, slowly; set to
- * 0 if there are no addresses for them.
+ * NULL: there is not so much memory. If memory runs out later, this process should be killed, and not the
+ * target: from now on its oom_score_adj is 1000. *@reserve: so many bytes after them are mapped, too, but not
+ * populated: if the target has grown meanwhile, the rest fits there, and is copied more slowly; set to 0 if
+ * there are no addresses for them.
  */
 uint8_t *copy_buffer_make(uint64_t bytes, uint64_t *reserve);
 
-/* Bytes per second at which one thread will fill it, tried on our own memory. */
+/* Bytes per second at which one thread will fill it, measured on our own memory. */
 double copy_buffer_speed(uint8_t *room, uint64_t bytes);
 
 #endif

@@ -53,20 +53,20 @@ static int read_text(struct copy_plan *m, size_t *n)
 	return -ENOBUFS;
 }
 
-/* Lines are in the order of addresses, and so are the mappings left out: @left is where to look next. */
-static bool is_left_out(const struct copy_plan *m, const struct mapping *map, size_t *left)
+/* Lines are in the order of addresses, and so are the mappings left out: *@left_out is the next of these. */
+static bool is_left_out(const struct copy_plan *m, const struct mapping *map, size_t *left_out)
 {
-	while (*left < m->nleft && m->left[*left].hi <= map->lo)
-		++*left;
-	return *left < m->nleft && m->left[*left].lo < map->hi;
+	while (*left_out < m->nleft_out && m->left_out[*left_out].hi <= map->lo)
+		++*left_out;
+	return *left_out < m->nleft_out && m->left_out[*left_out].lo < map->hi;
 }
 
-static void add_range(struct copy_plan *m, const struct mapping *map, size_t *left)
+static void add_range(struct copy_plan *m, const struct mapping *map, size_t *left_out)
 {
 	enum copy_how how = copy_plan_of(map);
 	struct copy_range *last = m->nranges ? &m->ranges[m->nranges - 1] : NULL;
 
-	if (how == COPY_NOT || (how == COPY_SHARED && is_left_out(m, map, left)))
+	if (how == COPY_NOT || (how == COPY_SHARED && is_left_out(m, map, left_out)))
 		return;
 	if (last && last->hi == map->lo && last->how == how && how != COPY_SHARED)
 		last->hi = map->hi;
@@ -77,7 +77,7 @@ static void add_range(struct copy_plan *m, const struct mapping *map, size_t *le
 static int parse(struct copy_plan *m)
 {
 	char *next = m->text;
-	size_t left = 0;
+	size_t left_out = 0;
 
 	m->nmaps = 0;
 	m->nranges = 0;
@@ -91,7 +91,7 @@ static int parse(struct copy_plan *m)
 			return -ENOBUFS;
 		if (procmaps_parse_line(line, &m->maps[m->nmaps]) < 0)
 			return -EINVAL;
-		add_range(m, &m->maps[m->nmaps++], &left);
+		add_range(m, &m->maps[m->nmaps++], &left_out);
 	}
 	return m->nmaps ? 0 : -ESRCH;
 }
@@ -106,17 +106,17 @@ int copy_plan_read(struct copy_plan *m)
 
 /* --- buffers --- */
 
-static void free_room(struct copy_plan *m)
+static void free_buffers(struct copy_plan *m)
 {
 	free(m->text);
 	free(m->maps);
 	free(m->ranges);
-	free(m->left);
+	free(m->left_out);
 	m->text = NULL;
 	m->maps = NULL;
 	m->ranges = NULL;
-	m->left = NULL;
-	m->nleft = 0;
+	m->left_out = NULL;
+	m->nleft_out = 0;
 	m->text_room = 0;
 	m->maps_room = 0;
 }
@@ -131,17 +131,17 @@ static void *populated(size_t n, size_t size)
 	return p;
 }
 
-static int make_room(struct copy_plan *m, size_t bytes)
+static int allocate(struct copy_plan *m, size_t bytes)
 {
 	size_t n = bytes / LINE_LEAST + 64;
 
-	free_room(m);
+	free_buffers(m);
 	m->text = populated(bytes, 1);
 	m->maps = populated(n, sizeof(*m->maps));
 	m->ranges = populated(n, sizeof(*m->ranges));
-	m->left = populated(n, sizeof(*m->left));
-	if (!m->text || !m->maps || !m->ranges || !m->left) {
-		free_room(m);
+	m->left_out = populated(n, sizeof(*m->left_out));
+	if (!m->text || !m->maps || !m->ranges || !m->left_out) {
+		free_buffers(m);
 		return -ENOMEM;
 	}
 	m->text_room = bytes;
@@ -157,7 +157,7 @@ int copy_plan_prepare(struct copy_plan *m)
 	while (r == -ENOBUFS) {
 		if (bytes > TEXT_LIMIT)
 			return -EFBIG;
-		r = make_room(m, bytes);
+		r = allocate(m, bytes);
 		if (r == 0)
 			r = read_text(m, &n);
 		if (r == 0)
@@ -186,7 +186,7 @@ void copy_plan_close(struct copy_plan *m)
 {
 	if (m->maps_fd >= 0)
 		close(m->maps_fd);
-	free_room(m);
+	free_buffers(m);
 	*m = (struct copy_plan)COPY_INIT;
 }
 
@@ -207,34 +207,34 @@ static int by_address(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-uint64_t copy_plan_choose_shares(struct copy_plan *m, uint64_t budget)
+uint64_t copy_plan_limit_shared(struct copy_plan *m, uint64_t budget)
 {
-	uint64_t taken = 0, spared = 0;
-	size_t nshared = m->nleft, kept = 0, n = 0;
+	uint64_t chosen = 0, left_out_bytes = 0;
+	size_t nshared = m->nleft_out, kept = 0, n = 0;
 
 	for (size_t i = 0; i < m->nranges; i++)
 		if (m->ranges[i].how == COPY_SHARED)
-			m->left[nshared++] = m->ranges[i];
+			m->left_out[nshared++] = m->ranges[i];
 		else
 			m->ranges[kept++] = m->ranges[i];
-	qsort(m->left, nshared, sizeof(*m->left), by_bytes);
-	while (n < nshared && m->left[n].bytes <= budget - taken)
-		taken += m->left[n++].bytes;
+	qsort(m->left_out, nshared, sizeof(*m->left_out), by_bytes);
+	while (n < nshared && m->left_out[n].bytes <= budget - chosen)
+		chosen += m->left_out[n++].bytes;
 	for (size_t i = 0; i < n; i++)
-		m->ranges[kept++] = m->left[i];
+		m->ranges[kept++] = m->left_out[i];
 	m->nranges = kept;
-	m->nleft = nshared - n;
-	memmove(m->left, m->left + n, m->nleft * sizeof(*m->left));
-	qsort(m->left, m->nleft, sizeof(*m->left), by_address);
-	for (size_t i = 0; i < m->nleft; i++)
-		spared += m->left[i].bytes;
-	return spared;
+	m->nleft_out = nshared - n;
+	memmove(m->left_out, m->left_out + n, m->nleft_out * sizeof(*m->left_out));
+	qsort(m->left_out, m->nleft_out, sizeof(*m->left_out), by_address);
+	for (size_t i = 0; i < m->nleft_out; i++)
+		left_out_bytes += m->left_out[i].bytes;
+	return left_out_bytes;
 }
 
-void copy_plan_give_maps(struct copy_plan *m, struct procmaps *out)
+void copy_plan_move_maps(struct copy_plan *m, struct procmaps *out)
 {
 	*out = (struct procmaps){ .maps = m->maps, .n = m->nmaps, .text = m->text };
 	m->maps = NULL;
 	m->text = NULL;
-	free_room(m);
+	free_buffers(m);
 }

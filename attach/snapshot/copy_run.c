@@ -14,7 +14,7 @@
 #include "attach/snapshot/copy_buffer.h"
 
 #define PAGE SNAPSHOT_PAGE
-#define BATCH_PAGES 2048u	/* 8 MiB: so much is looked for at once, and copied by one thread */
+#define BATCH_PAGES 2048u	/* 8 MiB: so much is looked up at once, and copied by one thread */
 #define BATCH_RUNS 256u
 #define READ_BYTES (1u << 20)
 #define REFUSALS 16u		/* pages in a row that cannot be read: the rest of the run is not tried */
@@ -65,7 +65,7 @@ struct batch {
 	bool forced;
 };
 
-/* Allot pieces and space to what was found; under the lock. */
+/* Give each run of the batch a piece, and space in the copy; under the lock. */
 static int place(struct copy_run *c, struct batch *b)
 {
 	for (int i = 0; i < b->n; i++) {
@@ -101,7 +101,7 @@ static bool next_batch(struct copy_run *c, struct batch *b)
 		b->forced = range->how == COPY_FORCED;
 		b->n = resident_next(c->resident, &c->at, range->hi, range->how == COPY_WRITTEN, BATCH_PAGES,
 				     b->runs, BATCH_RUNS);
-		c->error = b->n < 0 ? b->n : !c->still(c->ctx) ? -ETIMEDOUT : place(c, b);
+		c->error = b->n < 0 ? b->n : !c->still_stopped(c->ctx) ? -ETIMEDOUT : place(c, b);
 		more = b->n > 0;
 	}
 	more = more && !c->error;
@@ -118,7 +118,7 @@ static void fail(struct copy_run *c, int error)
 }
 
 /* [lo, hi) of a piece could not be read: the piece is cut in three. */
-static void lose(struct copy_run *c, size_t piece, taddr lo, taddr hi)
+static void mark_missing(struct copy_run *c, size_t piece, taddr lo, taddr hi)
 {
 	struct copy_piece p;
 
@@ -128,8 +128,7 @@ static void lose(struct copy_run *c, size_t piece, taddr lo, taddr hi)
 		c->error = -ENOBUFS;
 	} else {
 		/*
-		 * the part before is appended; the part after takes this index, where the next loss in it is
-		 * looked for
+		 * the part before is appended; the part after keeps the index, as more of it may be missing
 		 */
 		c->pieces[c->npieces++] = (struct copy_piece){ lo, hi - lo, COPY_MISSING };
 		if (lo > p.lo)
@@ -165,8 +164,8 @@ static void copy_pages(struct copy_run *c, const struct resident_run *run, size_
 
 	for (taddr from = run->lo; from < run->hi;) {
 		uint64_t left = run->hi - from, n = left < READ_BYTES ? left : READ_BYTES;
-		ssize_t got = c->still(c->ctx) ? read_some(c, forced, from, c->room + at + (from - run->lo), n)
-					       : -ETIMEDOUT;
+		uint8_t *to = c->room + at + (from - run->lo);
+		ssize_t got = c->still_stopped(c->ctx) ? read_some(c, forced, from, to, n) : -ETIMEDOUT;
 
 		if (got == -ESRCH || got == -ETIMEDOUT || got == -EPERM) {
 			fail(c, got);
@@ -178,12 +177,12 @@ static void copy_pages(struct copy_run *c, const struct resident_run *run, size_
 			continue;
 		}
 		n = ++refused == REFUSALS ? left : PAGE;
-		lose(c, piece, from, from + n);
+		mark_missing(c, piece, from, from + n);
 		from += n;
 	}
 }
 
-/* Copy all of a batch by one call, which mostly works; otherwise run by run. */
+/* Copy all of a batch by one call; if that fails, which is rare, run by run. */
 static void copy_batch(struct copy_run *c, const struct batch *b)
 {
 	struct iovec there[BATCH_RUNS], here = { NULL, 0 };
@@ -194,7 +193,9 @@ static void copy_batch(struct copy_run *c, const struct batch *b)
 			continue;
 		if (!n)
 			here.iov_base = c->room + c->pieces[b->piece[i]].at;
-		there[n++] = (struct iovec){ (void *)(uintptr_t)b->runs[i].lo, b->runs[i].hi - b->runs[i].lo };
+		there[n++] = (struct iovec){
+			(void *)(uintptr_t)b->runs[i].lo, b->runs[i].hi - b->runs[i].lo,
+		};
 		here.iov_len += b->runs[i].hi - b->runs[i].lo;
 	}
 	if (!n || (!b->forced && process_vm_readv(c->tid, &here, 1, there, n, 0) == (ssize_t)here.iov_len))
@@ -208,28 +209,28 @@ static void *worker(void *arg)
 {
 	struct copy_run *c = arg;
 	struct batch b;
-	bool never;
+	bool cancelled;
 
-	/* the target waits for this thread; if it is allowed */
+	/* the target waits for this thread; a failure does not matter */
 	(void)setpriority(PRIO_PROCESS, gettid(), -10);
 	pthread_mutex_lock(&c->lock);
-	while (!c->may_go && !c->never)
+	while (!c->started && !c->cancelled)
 		pthread_cond_wait(&c->go, &c->lock);
-	never = c->never;
+	cancelled = c->cancelled;
 	pthread_mutex_unlock(&c->lock);
-	while (!never && next_batch(c, &b))
-		if (c->still(c->ctx))
+	while (!cancelled && next_batch(c, &b))
+		if (c->still_stopped(c->ctx))
 			copy_batch(c, &b);
 		else
 			fail(c, -ETIMEDOUT);
 	return NULL;
 }
 
-static void wave(struct copy_run *c, bool never)
+static void wake_workers(struct copy_run *c, bool cancelled)
 {
 	pthread_mutex_lock(&c->lock);
-	c->may_go = !never;
-	c->never = never;
+	c->started = !cancelled;
+	c->cancelled = cancelled;
 	pthread_cond_broadcast(&c->go);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -262,7 +263,7 @@ static int start_workers(struct copy_run *c)
 /* --- all of it --- */
 
 int copy_run_open(struct copy_run *c, const struct copy_plan *m, struct resident *r, pid_t tid,
-		     const struct copy_size *size, uint64_t extra, uint64_t reserve)
+		  const struct copy_size *size, uint64_t extra, uint64_t reserve)
 {
 	int err = -ENOMEM;
 
@@ -287,7 +288,7 @@ fail:
 
 void copy_run_close(struct copy_run *c)
 {
-	wave(c, true);
+	wake_workers(c, true);
 	join(c);
 	if (c->room)
 		munmap(c->room, c->room_bytes);
@@ -297,12 +298,12 @@ void copy_run_close(struct copy_run *c)
 	*c = (struct copy_run){ .mem = -1 };
 }
 
-void copy_run_begin(struct copy_run *c, int mem, bool (*still)(void *ctx), void *ctx)
+void copy_run_begin(struct copy_run *c, int mem, bool (*still_stopped)(void *ctx), void *ctx)
 {
 	c->mem = mem;
-	c->still = still;
+	c->still_stopped = still_stopped;
 	c->ctx = ctx;
-	wave(c, false);
+	wake_workers(c, false);
 }
 
 int copy_run_end(struct copy_run *c)
@@ -335,7 +336,7 @@ int copy_run_reserve(const struct copy_run *c, struct snapshot *s)
 	return r;
 }
 
-void copy_run_give(struct copy_run *c, struct snapshot *s)
+void copy_run_move(struct copy_run *c, struct snapshot *s)
 {
 	uint64_t used = (c->used + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 

@@ -49,7 +49,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
 /*
  * Pages of files that were not used for a while: they count as used, but are reclaimed first. 0: not known.
  */
-static uint64_t given_up_first(const char *folder, const char *key)
+static uint64_t inactive_bytes(const char *folder, const char *key)
 {
 	cleanup_free char *text = NULL;
 	char path[FOLDER_MAX + 64];
@@ -80,7 +80,7 @@ static uint64_t left_in_folder(const char *folder, const struct group_files *f)
 
 	if (!read_number(folder, f->limit, &limit) || !read_number(folder, f->used, &used))
 		return UINT64_MAX;
-	idle = given_up_first(folder, f->idle);
+	idle = inactive_bytes(folder, f->idle);
 	used -= idle < used ? idle : used;
 	return limit > used ? limit - used : 0;
 }
@@ -114,7 +114,8 @@ uint64_t memory_limit_in_group(const char *root, const char *self)
 	if (n < 0 || (size_t)n >= sizeof(folder))
 		return least;
 	/*
-	 * a limit of any group above applies to us as well; in a container our own is the topmost that we see
+	 * a limit of any group above applies to us as well; in a container we can see only our own and those
+	 * below
 	 */
 	top = folder + strlen(root) + strlen(f->root);
 	do {

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct memory_limit {
-	uint64_t needed;	/* bytes: the copy, and what we need in addition for the verdicts */
+	uint64_t needed;	/* bytes: the copy, and what is needed in addition to search it */
 	/* that the machine can spare; or in our control group, if that has less. UINT64_MAX: not known */
 	uint64_t available;
 };

@@ -28,8 +28,8 @@
 /* this much shared memory is copied if there is little private memory, */
 #define SHARED_LEAST (64u << 20)
 #define SHARED_PART 4		/* and private memory divided by this, if that is more */
-#define LOOKS 4			/* how often we look at what runs */
-#define LOOK_EVERY_NS 700000
+#define SAMPLES 4		/* of what runs */
+#define SAMPLE_EVERY_NS 700000
 #define SPEED_MOST 2e10		/* bytes a second, of any machine */
 #define SPEED_USUAL 4e9
 #define BASE_NS 300000		/* a pause of one thread and no memory */
@@ -147,11 +147,11 @@ static void set_limit(struct pause *p, const struct pause_wish *wish)
 		p->limit_ns = LIMIT_LEAST_NS;
 }
 
-static void limit_shares(struct pause *p, uint64_t budget)
+static void limit_shared(struct pause *p, uint64_t budget)
 {
 	uint64_t before = p->left_out;
 
-	p->left_out = copy_plan_choose_shares(&p->plan, budget);
+	p->left_out = copy_plan_limit_shared(&p->plan, budget);
 	p->size.bytes -= p->left_out - before;
 	p->size.shared -= p->left_out - before;
 }
@@ -161,7 +161,7 @@ static int measure(struct pause *p)
 	uint64_t start, private;
 	int r = copy_plan_prepare(&p->plan);
 
-	busy_look(&p->busy, p->pid);
+	busy_sample(&p->busy, p->pid);
 	start = link_clock_ns();
 	if (r == 0)
 		r = copy_plan_read(&p->plan);
@@ -171,22 +171,22 @@ static int measure(struct pause *p)
 	if (r < 0)
 		return r;
 	private = p->size.bytes - p->size.shared;
-	limit_shares(p, private / SHARED_PART > SHARED_LEAST ? private / SHARED_PART : SHARED_LEAST);
+	limit_shared(p, private / SHARED_PART > SHARED_LEAST ? private / SHARED_PART : SHARED_LEAST);
 	return 0;
 }
 
-/* How long it will be stopped. If that is too long, rather leave out shared memory than copy nothing. */
+/* How long it will be stopped. If that is too long, leave out shared memory: better than to copy nothing. */
 static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 {
 	double bytes_per_s = copy_buffer_speed(p->copy.room, p->copy.ready_bytes);
 
-	for (int i = 0; i < LOOKS; i++) {
-		busy_look(&p->busy, p->pid);
-		nanosleep(&(struct timespec){ 0, LOOK_EVERY_NS }, NULL);
+	for (int i = 0; i < SAMPLES; i++) {
+		busy_sample(&p->busy, p->pid);
+		nanosleep(&(struct timespec){ 0, SAMPLE_EVERY_NS }, NULL);
 	}
 	p->had->expected_ns = expect(p, bytes_per_s);
 	if (wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns && p->size.shared) {
-		limit_shares(p, 0);
+		limit_shared(p, 0);
 		p->had->expected_ns = expect(p, bytes_per_s);
 	}
 	set_limit(p, wish);
@@ -202,16 +202,16 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 		r = measure(p);
 	if (r < 0)
 		return r;
-	/* do not even prepare memory for what no machine copies in that time */
+	/* do not even allocate memory for what no machine copies in that time */
 	private = p->size.bytes - p->size.shared;
 	p->had->expected_ns = private * 1e9 / SPEED_USUAL;
 	if (wish->max_pause_ns && private * 1e9 / SPEED_MOST > wish->max_pause_ns)
 		return -ETIME;
-	/* what it may grow until it is stopped: a sixteenth, and twice as much at each try */
+	/* how much it may grow until it is stopped: a sixteenth, and twice as much at each try */
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
 	if (!memory_limit_for_copy(p->size.bytes + extra, &p->had->room))
 		return -ENOMEM;
-	/* what it may grow beyond that; if the machine can spare it */
+	/* how much it may grow beyond that, if the machine can spare it */
 	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(COPY_BUFFER_PAGE - 1);
 	if (!memory_limit_for_copy(p->size.bytes + extra + reserve, &spare))
 		reserve = 0;
@@ -245,8 +245,8 @@ static void *prepare_thread(void *arg)
 
 /*
  * Prepare in a thread of its own. It takes seconds if memory is large, or if the target forks all the time
- * (which locks its mappings), and meanwhile this thread must read events: otherwise the keeper takes us for
- * dead.
+ * (which locks its mappings), and meanwhile this thread must read events: otherwise the keeper assumes that
+ * we hang, and leaves.
  */
 static int prepare(struct pause *p, const struct pause_wish *wish)
 {
@@ -302,8 +302,10 @@ static taddr sleeping_at(pid_t pid, pid_t tid)
 	return sp ? strtoull(sp, NULL, 16) : 0;
 }
 
-/* More threads than there was space for: no reason to stop them all once more. */
-static int make_room_for_vectors(struct pause *p)
+/*
+ * There may be more threads than there is space for: allocate more, instead of stopping them all once more.
+ */
+static int reserve_vectors(struct pause *p)
 {
 	const size_t room = PAUSE_BATCH * PAUSE_VECTORS;
 	uint8_t *more;
@@ -327,7 +329,7 @@ static int add_thread(struct pause *p, const struct paused_thread *from)
 {
 	struct snapshot_thread t = { .tid = from->tid, .known = from->flags & PAUSED_KNOWN };
 
-	int r = make_room_for_vectors(p);
+	int r = reserve_vectors(p);
 
 	if (r < 0)
 		return r;
@@ -349,7 +351,7 @@ static int add_thread(struct pause *p, const struct paused_thread *from)
 	return snapshot_add_thread(p->out, &t);
 }
 
-static int take_threads(struct pause *p)
+static int add_threads(struct pause *p)
 {
 	struct shared *sh = p->link->shared;
 	int64_t n = sh->pause.count;
@@ -370,23 +372,23 @@ static int take_threads(struct pause *p)
 }
 
 /* The mappings as they are now; then memory, by the waiting threads, and meanwhile registers. */
-static int take_all(struct pause *p)
+static int copy_all(struct pause *p)
 {
 	int r = copy_plan_read(&p->plan), copied;
 
 	if (r < 0)
 		return r;
 	copy_run_begin(&p->copy, p->mem, keeper_still_pauses, p);
-	r = take_threads(p);
+	r = add_threads(p);
 	copied = copy_run_end(&p->copy);
 	return copied < 0 ? copied : r;
 }
 
 /*
- * Whatever has happened, the keeper must have let all threads go before we do anything else. If it does not
+ * Whatever has happened, the keeper must have resumed all threads before we do anything else. If it does not
  * answer, it was stopped (SIGSTOP): continued, it answers; and it has its own limit.
  */
-static int64_t let_go(struct link *l)
+static int64_t resume_all(struct link *l)
 {
 	int64_t r = -ETIMEDOUT;
 
@@ -399,7 +401,7 @@ static int64_t let_go(struct link *l)
 	return r;
 }
 
-static int gone(const struct link *l, int64_t r)
+static int end_error(const struct link *l, int64_t r)
 {
 	return r == -EPIPE && atomic_load(&l->shared->end.left) == LEFT_ENDED ? -ESRCH : r;
 }
@@ -422,20 +424,20 @@ static int stop_and_copy(struct pause *p)
 		p->number = atomic_load(&sh->pause.number);
 		p->had->at_ns = link_clock_ns();
 		p->had->ring_head = atomic_load(&sh->ring.head);
-		r = p->number ? take_all(p) : -ETIMEDOUT;
-		resumed = let_go(p->link);
+		r = p->number ? copy_all(p) : -ETIMEDOUT;
+		resumed = resume_all(p->link);
 		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;
 	} else if (r == -ETIMEDOUT) {
-		/* perhaps not answered, but obeyed later */
-		(void)!let_go(p->link);
+		/* not answered, but perhaps carried out later */
+		(void)!resume_all(p->link);
 	}
 	p->had->had_ns += stopped_ns(sh, before);
-	return gone(p->link, r);
+	return end_error(p->link, r);
 }
 
 /* --- the whole --- */
 
-static int hand_over(struct pause *p)
+static int fill_snapshot(struct pause *p)
 {
 	struct snapshot *s = p->out;
 
@@ -443,8 +445,8 @@ static int hand_over(struct pause *p)
 	s->live = true;
 	s->left_out = p->left_out;
 	read_comm(p->pid, s->comm);
-	copy_plan_give_maps(&p->plan, &s->maps);
-	copy_run_give(&p->copy, s);
+	copy_plan_move_maps(&p->plan, &s->maps);
+	copy_run_move(&p->copy, s);
 	p->had->bytes = s->bytes;
 	/* space was reserved */
 	(void)!snapshot_own(s, p->vectors, 0);
@@ -481,7 +483,7 @@ static int try(struct link *l, pid_t pid, const struct pause_wish *wish, struct 
 			  had->expected_ns / 1e6, had->had_ns / 1e6, p.copy.used, had->threads);
 	}
 	if (r == 0)
-		r = hand_over(&p);
+		r = fill_snapshot(&p);
 	end_try(&p);
 	if (r < 0)
 		snapshot_fini(out);

@@ -10,17 +10,9 @@
  *	resume      as found: calls that were interrupted start again, a process that was stopped before
  *	            stays stopped
  *
- * The keeper stops and resumes (keeper/pause/pausing.h), since it is the tracer; if we die meanwhile, it
- * resumes and leaves. If a pause lasts longer than its limit, the keeper ends it by itself, and the snapshot
- * is thrown away: -ETIMEDOUT. The limit is four times --max-pause, or four times the estimate if that is
- * more, and a second at least.
- *
- * The estimate is meant to be at least half of the actual time: the copy at the speed that our own memory
- * shows, the look-ups as they took before the stop, 45 us a thread, and what depends on the load (busy.h).
- *
- * If the target has outgrown the space, the rest goes to memory that is populated while it is copied. Only if
- * a pause of any length is acceptable (--verdicts yes), and that is not enough either, the target is resumed
- * and stopped again; the reported time is that of all tries.
+ * The keeper stops and resumes (keeper/pause/pausing.h), since it is the tracer; if the controller dies
+ * meanwhile, it resumes and leaves. If a pause lasts longer than its limit, the keeper ends it by itself, and
+ * the snapshot is discarded: -ETIMEDOUT.
  */
 #ifndef MM_PAUSE_H
 #define MM_PAUSE_H
@@ -65,8 +57,8 @@ struct pause_had {
 };
 
 /*
- * Copy the process that @l's keeper has seized (nothing needs to be planted). @had is filled as far as it
- * came, also on failure. 0; -ETIME: it would take longer than max_pause_ns (had->expected_ns says how long),
+ * Copy the process that @l's keeper has seized (nothing needs to be planted). @had is filled as far as it is
+ * known, also on failure. 0; -ETIME: it would take longer than max_pause_ns (had->expected_ns is how long),
  * and no thread was stopped; -ETIMEDOUT as above; -ESRCH: the target is gone, or has exec'ed; -EOPNOTSUPP:
  * gdb is the tracer; -ENOMEM, before any thread was stopped, also if the machine has enough memory but cannot
  * spare it; -EAGAIN: it grew faster than memory could be prepared; -EPIPE: the keeper is gone; another

@@ -53,8 +53,8 @@ static int scan(struct resident *r, taddr at, taddr end, bool written, uint64_t 
 }
 
 /*
- * walk_end, which should say how far the scan came, is where it began if the runs filled the buffer (6.18):
- * so the end of the last run is used.
+ * walk_end should be how far the scan went, but is where it began if the runs filled the buffer (6.18): so
+ * the end of the last run is used.
  */
 static int next_by_scan(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages,
 			struct resident_run *runs, size_t room)

@@ -46,8 +46,8 @@ must_check int resident_open(struct resident *r, pid_t tid);
 void resident_close(struct resident *r);
 
 /*
- * Runs from *@at on, below @end, at most @room, and not many more than @max_pages pages. *@at moves to where
- * to go on, or to @end when all was seen. @written: only pages that are not as in their file. Returns the
+ * Runs from *@at on, below @end, at most @room, and not many more than @max_pages pages. *@at is set to where
+ * to continue, or to @end when all was seen. @written: only pages that are not as in their file. Returns the
  * number of runs, which may be 0 before the end; -errno. One caller at a time.
  */
 must_check int resident_next(struct resident *r, taddr *at, taddr end, bool written, uint64_t max_pages,

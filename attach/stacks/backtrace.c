@@ -118,12 +118,13 @@ static void find_start(const struct record_hit *hit, const struct site *s, uint3
 
 /* --- the oracles --- */
 
-static void say_stack(const char *who, const struct unwind_stack *st)
+static void log_stack(const char *name, const struct unwind_stack *st)
 {
 	for (uint32_t i = 0; i < st->n; i++)
-		log_debug(UNWIND, "  %-9s %2u " PRItaddr "%s", who, i, (taddr)(st->frames[i] & ~UNWIND_EXACT),
+		log_debug(UNWIND, "  %-9s %2u " PRItaddr "%s", name, i,
+			  (taddr)(st->frames[i] & ~UNWIND_EXACT),
 			  st->frames[i] & UNWIND_EXACT ? " exact" : "");
-	log_debug(UNWIND, "  %-9s %s", who, unwind_end_text(st->end));
+	log_debug(UNWIND, "  %-9s %s", name, unwind_end_text(st->end));
 }
 
 static bool same(const struct unwind_stack *a, const struct unwind_stack *b)
@@ -142,9 +143,9 @@ static void compare(struct backtrace *b, const struct record_hit *hit, const str
 	else
 		return;
 	log_debug(UNWIND, "thread %u, site %u: stacks differ", hit->head.tid, hit->head.site);
-	say_stack("cfi", ours);
-	say_stack("dwfl", dwfl);
-	say_stack("libunwind", libunwind);
+	log_stack("cfi", ours);
+	log_stack("dwfl", dwfl);
+	log_stack("libunwind", libunwind);
 }
 
 /* --- one stack --- */
@@ -171,7 +172,7 @@ static void walk_ours(struct backtrace *b, const struct record_hit *hit, const s
 	unwind(b->cfi, &from, walk_depth(b, st), out);
 }
 
-/* false: the thread was not held until the end, and what was found may be wrong. */
+/* false: the thread was not held until the end, and the frames may be wrong. */
 static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, const struct start *st,
 			 struct unwind_stack *out)
 {
@@ -206,7 +207,7 @@ static enum unwind_end why_cut(const struct record_hit *hit, taddr missed)
 }
 
 /* The frames were walked by gdb already; the first is where the hit was. */
-static void take_frames(const struct backtrace *b, const struct record_hit *hit, const struct start *st,
+static void copy_frames(const struct backtrace *b, const struct record_hit *hit, const struct start *st,
 			struct unwind_stack *out)
 {
 	uint32_t all = hit->slice_len / sizeof(out->frames[0]), most = walk_depth(b, st);
@@ -224,7 +225,7 @@ static void walk(struct backtrace *b, const struct record_hit *hit, const struct
 		 struct unwind_stack *out)
 {
 	if (hit->head.flags & RECORD_FRAMES) {
-		take_frames(b, hit, st, out);
+		copy_frames(b, hit, st, out);
 		return;
 	}
 	if (backtrace_holds(b->which)) {

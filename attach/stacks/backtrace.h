@@ -6,8 +6,8 @@
  * the caller, and needs no unwind information of the allocator. Elsewhere it begins at the trap, and the
  * watched function's own frame is left out.
  *
- * Which unwinder: our own, from the slice, while the thread runs; or one of the oracles (libdwfl, libunwind),
- * for which the thread is held; or all three, to compare them (UNWINDER_CHECK): then ours counts, and
+ * The unwinder is our own, from the slice, while the thread runs; or one of the oracles (libdwfl, libunwind),
+ * for which the thread is held; or all three, to compare them (UNWINDER_CHECK): then the result is ours, and
  * differences are counted and logged.
  */
 #ifndef MM_BACKTRACE_H
@@ -35,7 +35,7 @@ struct backtrace_check {
 
 struct backtrace {
 	enum unwinders which;
-	struct shared *shared;		/* says whether a thread is still held */
+	struct shared *shared;		/* shows whether a thread is still held */
 	uint32_t depth;			/* frames recorded at most */
 	struct unwinder *cfi;
 	struct unwind_dwfl *dwfl;	/* NULL unless used; likewise libunwind */
@@ -43,7 +43,7 @@ struct backtrace {
 	struct stacks stacks;
 	struct slice_size slices;
 	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
-	/* stacks of threads that were not held until an oracle was done: ours counts */
+	/* stacks of threads that were not held until an oracle was done: the result is ours */
 	uint64_t too_late;
 	uint64_t guessed;		/* stacks with a frame found by frame pointer only */
 	struct backtrace_check check;
@@ -54,7 +54,7 @@ struct backtrace_options {
 	uint32_t depth;
 };
 
-/* The caller keeps @ms, @shared and @defs; @defs receives the stacks. 0 or -errno. */
+/* @ms, @shared and @defs stay the caller's; @defs receives the stacks. 0 or -errno. */
 must_check int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
 			     const struct backtrace_options *opt, struct backtrace **out);
 void backtrace_free(struct backtrace *b);

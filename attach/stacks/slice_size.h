@@ -8,7 +8,7 @@
  * never shrinks again: a rare deep path may be the one that leaks.
  *
  * The keeper gets the size through shared->slice_hint, at the thread's index in its table. It does not wait
- * for it: a hint that comes late costs a slice that is too long or too short.
+ * for it: if a hint is late, a slice is too long or too short.
  */
 #ifndef MM_SLICE_SIZE_H
 #define MM_SLICE_SIZE_H

@@ -66,8 +66,10 @@ static int define_module(struct stacks *s, uint32_t number)
 	char build_id[MODULE_BUILD_ID_TEXT];
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_MODULE,
-		.module = { .number = number, .file = file_of(s, m), .bias = m->bias, .lo = m->lo, .hi = m->hi,
-			    .path = m->path, .build_id = module_build_id(m, build_id) },
+		.module = {
+			.number = number, .file = file_of(s, m), .bias = m->bias, .lo = m->lo, .hi = m->hi,
+			.path = m->path, .build_id = module_build_id(m, build_id),
+		},
 	};
 
 	return defs_take(s->defs, &f);
@@ -88,7 +90,8 @@ static bool is_place(const struct stacks *s, uint32_t frame, uint32_t module)
 {
 	uint32_t has = s->defs->frames[frame].module;
 
-	return module == NO_MODULE ? has == DEFS_NONE : has != DEFS_NONE && has == defs_module(s->defs, module);
+	return module == NO_MODULE ? has == DEFS_NONE
+				   : has != DEFS_NONE && has == defs_module(s->defs, module);
 }
 
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)

@@ -45,7 +45,7 @@ struct stacks {
 };
 
 /*
- * The caller keeps @ms and @defs. @ms must know what is mapped at a pc when that pc is first seen; @defs
+ * @ms and @defs stay the caller's. @ms must have what is mapped at a pc when that pc is first seen; @defs
  * receives the definitions.
  */
 void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs);

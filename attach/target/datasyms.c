@@ -21,8 +21,8 @@ static bool covers(const GElf_Sym *sym, taddr addr)
 	       addr >= sym->st_value && addr - sym->st_value < sym->st_size;
 }
 
-static void look_through(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, taddr addr, GElf_Sym *best,
-			 const char **name)
+static void search_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, taddr addr, GElf_Sym *best,
+			   const char **name)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	size_t n = data && sh->sh_entsize ? data->d_size / sizeof(Elf64_Sym) : 0;
@@ -50,7 +50,7 @@ bool datasyms_over(Elf *elf, taddr addr, const char **name, taddr *begin)
 	*name = NULL;
 	while ((scn = elf_nextscn(elf, scn)))
 		if (gelf_getshdr(scn, &sh) && (sh.sh_type == SHT_SYMTAB || sh.sh_type == SHT_DYNSYM))
-			look_through(elf, scn, &sh, addr, &best, name);
+			search_section(elf, scn, &sh, addr, &best, name);
 	*begin = best.st_value;
 	return *name;
 }

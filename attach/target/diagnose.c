@@ -229,7 +229,8 @@ static const char *forbidden_by(const struct diagnose_self *self)
 	return "a security module (SELinux, AppArmor) forbids it";
 }
 
-static void blame_container(const struct target_info *t, const struct diagnose_self *self, struct diagnosis *out)
+static void blame_container(const struct target_info *t, const struct diagnose_self *self,
+			    struct diagnosis *out)
 {
 	say(out, CANNOT "not permitted: %s", WHO(t), forbidden_by(self));
 	if ((self->euid == 0 && !self->cap_sys_ptrace) || self->seccomp || self->container)
@@ -252,7 +253,8 @@ static void blame_privileges(const struct target_info *t, struct diagnosis *out)
 static void blame_user_ns(const struct target_info *t, struct diagnosis *out)
 {
 	say(out, CANNOT "not permitted: it is in another user namespace", WHO(t));
-	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m", (int)t->pid);
+	hint(out, "run mmattach as root on the host, or inside that namespace: nsenter -t %d -U -p -m",
+	     (int)t->pid);
 }
 
 static void diagnose_permission(const struct target_info *t, const struct diagnose_self *self,

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diagnose: why attaching cannot work, or did not work, in the user's words: the
- * obstacle, and in a second text what to do about it.
+ * diagnose: why attaching cannot work, or did not work, in the user's words: the obstacle, and in a second
+ * text what to do about it.
  *
  *	mmattach: cannot attach to 1234 (nginx): it belongs to user www-data
  *	mmattach: hint: run mmattach as root, or as that user
  *
- * Pure but for diagnose_read_self: facts about the target (attach/target/target.h) and
- * about ourselves go in, text comes out. EPERM alone says nothing, since half a
- * dozen rules return it; they are checked in the same order as in
- * the kernel.
+ * Pure but for diagnose_read_self: the texts are made from facts about the target (target.h) and about
+ * ourselves. Half a dozen rules of the kernel return EPERM; they are checked in the same order as there.
  */
 #ifndef MM_DIAGNOSE_H
 #define MM_DIAGNOSE_H
@@ -25,7 +23,7 @@ struct diagnosis {
 	const char *listing;	/* lines that belong to it, or NULL; owned by the caller */
 };
 
-/* What decides about our permissions. */
+/* What our permissions depend on. */
 struct diagnose_self {
 	pid_t pid;
 	pid_t keeper;		/* 0: none yet */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * linker: what the target's dynamic linker tells debuggers: the function that it calls when the list of
- * modules changes, and the order in which it looks for a symbol.
+ * linker: what the target's dynamic linker shows to debuggers: the function that it calls when the list of
+ * modules changes, and the order in which it searches for a symbol.
  *
  *	/proc/PID/auxv ──▶ main program ──▶ PT_DYNAMIC ──▶ DT_DEBUG ──▶ r_debug ──▶ link_map, r_brk
  *

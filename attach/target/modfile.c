@@ -170,7 +170,7 @@ static void read_segments(struct modfile *f, int fd)
 	}
 }
 
-static void say_why_not(struct modfile *f, int err)
+static void set_why_not(struct modfile *f, int err)
 {
 	const char *reason = strerror(-err);
 
@@ -188,7 +188,7 @@ static void read_image(struct modfile *f, int fd)
 
 	if (err) {
 		f->img = NULL;
-		say_why_not(f, err);
+		set_why_not(f, err);
 		return;
 	}
 	f->build_id_len = elfimage_build_id(f->img, f->build_id, sizeof(f->build_id));
@@ -228,7 +228,7 @@ int modfile_new(pid_t pid, const struct mapping *m, struct modfile **out)
 	strip_deleted(pid, f, m);
 	fd = is_vdso(m) ? copy_vdso(pid, m) : open_mapped(pid, m, f->path);
 	if (fd < 0)
-		say_why_not(f, fd);
+		set_why_not(f, fd);
 	else
 		read_image(f, fd);
 	*out = f;

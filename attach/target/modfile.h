@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modfile: the file behind a mapping of the target, opened in a way that makes sure that it is
- * that file, and that opening it does no harm.
+ * modfile: the file behind a mapping of the target, opened in a way that makes sure that it is that file, and
+ * that opening it does no harm.
  *
- * Tried in turn: /proc/PID/map_files (the mapping's own file, also a deleted
- * one; root only), the path below /proc/PID/root (the target may live in another
- * mount namespace), /proc/PID/exe. The last two are used only if device and
- * inode are those of the mapping. Each is first opened with O_PATH, which touches no
- * device and waits for no FIFO, and opened for reading only if it is a regular file.
+ * Tried in turn: /proc/PID/map_files (the mapping's own file, also a deleted one; root only), the path below
+ * /proc/PID/root (the target may live in another mount namespace), /proc/PID/exe. The last two are used only
+ * if device and inode are those of the mapping. Each is first opened with O_PATH, which touches no device and
+ * waits for no FIFO, and opened for reading only if it is a regular file.
  *
  * The vDSO has no file: its image is copied out of the target into a memfd.
  */
@@ -37,7 +36,7 @@ struct modfile {
 	ino_t ino;
 	char *path;		/* without " (deleted)" */
 	bool deleted;
-	struct elfimage *img;	/* NULL: why_not says why */
+	struct elfimage *img;	/* NULL: for the reason in why_not */
 	char why_not[96];
 	bool unread;		/* (img NULL) it could not be read, so its contents are not known */
 	uint8_t build_id[32];
@@ -50,15 +49,15 @@ struct modfile {
 bool modfile_is_for(const struct mapping *m);
 
 /*
- * The file of @m, a mapping of @pid. A file that cannot be opened or is not ELF
- * is not an error: img is NULL then. 0 or -ENOMEM.
+ * The file of @m, a mapping of @pid. A file that cannot be opened or is not ELF is no error: img is NULL
+ * then. 0 or -ENOMEM.
  */
 must_check int modfile_new(pid_t pid, const struct mapping *m, struct modfile **out);
 void modfile_free(struct modfile *f);
 
 /*
- * The load bias that puts the file where @m has it: runtime address = file address + bias.
- * If no segment fits (not an ELF file), file addresses are file offsets.
+ * The load bias with which the file is mapped at @m: runtime address = file address + bias. If no segment
+ * fits (not an ELF file), file addresses are file offsets.
  */
 taddr modfile_bias(const struct modfile *f, const struct mapping *m);
 

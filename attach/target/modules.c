@@ -4,9 +4,8 @@
  *
  *	struct modules ── entries, one per (file, bias) ──▶ files, one per (device, inode)
  *
- * A refresh walks the executable mappings: for each it finds or makes the entry, and
- * widens it over the neighbouring mappings of the same file. An entry that was not seen
- * in this pass is gone.
+ * A refresh walks the executable mappings: for each it finds or makes the entry, and widens it over the
+ * neighbouring mappings of the same file. An entry that was not seen in this pass is gone.
  */
 #include "attach/target/modules.h"
 
@@ -100,7 +99,8 @@ static int add_entry(struct modules *ms, const struct modfile *f, taddr bias, st
 	(*out)->file = f;
 	*entry = *out;
 	ms->nentries++;
-	log_debug(MODULE, "%s: bias " PRItaddr "%s%s", f->path, bias, f->img ? "" : ", not used: ", f->why_not);
+	log_debug(MODULE, "%s: bias " PRItaddr "%s%s", f->path, bias, f->img ? "" : ", not used: ",
+		  f->why_not);
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static void widen(struct entry *e, const struct procmaps *pm, size_t i)
 		e->m.hi = pm->maps[last].hi;
 }
 
-static int note_mapping(struct modules *ms, const struct procmaps *pm, size_t i)
+static int add_mapping(struct modules *ms, const struct procmaps *pm, size_t i)
 {
 	const struct mapping *map = &pm->maps[i];
 	struct modfile *f;
@@ -172,7 +172,7 @@ static void mark_gone(struct modules *ms)
 	}
 }
 
-static int note_all(struct modules *ms, const struct procmaps *pm)
+static int add_mappings(struct modules *ms, const struct procmaps *pm)
 {
 	ms->pass++;
 	for (size_t i = 0; i < pm->n; i++) {
@@ -180,7 +180,7 @@ static int note_all(struct modules *ms, const struct procmaps *pm)
 
 		if (!(pm->maps[i].perms & MAPPING_EXEC) || !modfile_is_for(&pm->maps[i]))
 			continue;
-		err = note_mapping(ms, pm, i);
+		err = add_mapping(ms, pm, i);
 		if (err)
 			return err;
 	}
@@ -215,7 +215,7 @@ int modules_refresh(struct modules *ms, bool fresh)
 		return err;
 	if (fresh)
 		forget(ms);
-	err = pm.n ? note_all(ms, &pm) : -ESRCH;
+	err = pm.n ? add_mappings(ms, &pm) : -ESRCH;
 	procmaps_fini(&pm);
 	return err;
 }
@@ -318,8 +318,8 @@ static bool has(const struct module *m, const char *symbol, taddr *addr)
 
 /*
  * jemalloc and tcmalloc define __libc_malloc too, and in a static program with one of them
- * gnu_get_libc_version may be there as well: only glibc has all three in a file of
- * that name, or its malloc's own inner function.
+ * gnu_get_libc_version may be there as well: only glibc has all three in a file of that name, or its malloc's
+ * own inner function.
  */
 bool module_is_glibc(const struct module *m)
 {

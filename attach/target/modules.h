@@ -2,11 +2,10 @@
 /*
  * modules: which ELF files are mapped into the target, where, and what they are.
  *
- * Read from /proc/PID/maps: a module is a file with an executable mapping,
- * at one load bias. The file is opened when it is first seen (attach/target/modfile.h) and
- * stays open, so that a module that was unloaded or deleted still has its bytes
- * and names. While it is open, its inode number cannot be reused, so device and inode identify the
- * file: if it is mapped again, it is not opened again.
+ * Read from /proc/PID/maps: a module is a file with an executable mapping, at one load bias. The file is
+ * opened when it is first seen (attach/target/modfile.h) and stays open, so that bytes and names of a module
+ * can be read after it was unloaded or deleted. While it is open, its inode number cannot be reused, so
+ * device and inode identify the file: if it is mapped again, it is not opened again.
  */
 #ifndef MM_MODULES_H
 #define MM_MODULES_H
@@ -46,11 +45,10 @@ must_check int modules_new(pid_t pid, struct modules **out);
 void modules_free(struct modules *ms);
 
 /*
- * Read the mappings again. New modules are added (planned == false), unmapped
- * ones marked gone; a file mapped again elsewhere is a new module, one mapped again at its
- * old address is the old module, neither gone nor planned. 0 or -errno (-ESRCH: the target is gone); after an
- * error everything is as before, or partly updated. If @fresh (the target exec'ed), everything is forgotten
- * first.
+ * Read the mappings again. New modules are added (planned == false), unmapped ones marked gone; a file mapped
+ * again elsewhere is a new module, one mapped again at its old address is the old module, neither gone nor
+ * planned. 0 or -errno (-ESRCH: the target is gone); after an error everything is as before, or partly
+ * updated. If @fresh (the target exec'ed), everything is forgotten first.
  */
 must_check int modules_refresh(struct modules *ms, bool fresh);
 
@@ -83,8 +81,8 @@ pid_t modules_pid(const struct modules *ms);
 must_check int module_symbol(const struct module *m, const char *name, taddr *addr);
 
 /*
- * true if @m holds glibc's malloc, so that the word before a block is its chunk header: libc.so.6, or a
- * static program whose .symtab says so. Preloading another allocator does not change libc.so.6.
+ * true if @m contains glibc's malloc, so that the word before a block is its chunk header: libc.so.6, or a
+ * static program whose .symtab has its functions. Preloading another allocator does not change libc.so.6.
  */
 bool module_is_glibc(const struct module *m);
 

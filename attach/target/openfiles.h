@@ -3,8 +3,8 @@
  * openfiles: raises the limit on open files.
  *
  * Each module of the target stays open, once for each unwinder in use, and usual shells allow 1024 files. So
- * at the start the soft limit is raised to the hard one. A program that we launch gets the original limit
- * back, because it may depend on it (select, a loop over all descriptors).
+ * at the start the soft limit is raised to the hard one. A program that mmattach starts runs with the
+ * original limit, because it may depend on it (select, a loop over all descriptors).
  */
 #ifndef MM_OPENFILES_H
 #define MM_OPENFILES_H

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int said(const char *name, long r, const char **what)
+static int check(const char *name, long r, const char **what)
 {
 	if (r >= 0)
 		return 0;
@@ -22,8 +22,8 @@ static int said(const char *name, long r, const char **what)
 
 #define TRY(request, addr, data)                                                                             \
 	do {                                                                                                 \
-		int r_ = said("ptrace (" #request ")", ptrace(request, pid, (void *)(addr), (void *)(data)), \
-			      what);                                                                         \
+		int r_ = check("ptrace (" #request ")",                                                      \
+			       ptrace(request, pid, (void *)(addr), (void *)(data)), what);                  \
 		if (r_)                                                                                      \
 			return r_;                                                                           \
 	} while (0)
@@ -34,7 +34,7 @@ static int stop(pid_t pid, const char **what)
 	int status;
 
 	TRY(PTRACE_INTERRUPT, 0, 0);
-	return said("waitpid", waitpid(pid, &status, __WALL), what);
+	return check("waitpid", waitpid(pid, &status, __WALL), what);
 }
 
 static int try_requests(pid_t pid, const char **what)
@@ -59,9 +59,9 @@ static int try_requests(pid_t pid, const char **what)
 	TRY(PTRACE_GETSIGMASK, sizeof(mask), &mask);
 	TRY(PTRACE_SETSIGMASK, sizeof(mask), &mask);
 	TRY(PTRACE_GETEVENTMSG, 0, &message);
-	r = said("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), what);
+	r = check("process_vm_readv", process_vm_readv(pid, &here, 1, &there, 1, 0), what);
 	if (r == 0)
-		r = said("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), what);
+		r = check("process_vm_writev", process_vm_writev(pid, &here, 1, &there, 1, 0), what);
 	if (r)
 		return r;
 	TRY(PTRACE_CONT, 0, 0);

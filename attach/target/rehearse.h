@@ -2,9 +2,9 @@
 /*
  * rehearse: is everything in ptrace available that the keeper will need?
  *
- * A sandbox may allow only part of it. With a trap planted it is too late to find
- * out: a thread behind an int3 is lost if its registers can be neither read nor set. So
- * every request is tried once before, on a child of our own.
+ * A sandbox may allow only part of it. With a trap planted it is too late to find out: a thread behind an
+ * int3 is lost if its registers can be neither read nor set. So every request is tried once before, on a
+ * child of our own.
  */
 #ifndef MM_REHEARSE_H
 #define MM_REHEARSE_H

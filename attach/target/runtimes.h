@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * runtimes: finds a language runtime with a heap of its own, which malloc does not know: "CPython", "JVM",
- * "Go", "V8". The report says what to do then (report/text/text_memory.c).
+ * runtimes: finds a language runtime with a heap of its own, outside of malloc: "CPython", "JVM", "Go", "V8".
+ * The report has a hint for each (report/text/text_memory.c).
  */
 #ifndef MM_RUNTIMES_H
 #define MM_RUNTIMES_H

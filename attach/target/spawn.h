@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spawn: start mode. The program is our child (it gets our terminal and process
- * group, and we exit with its status), but the keeper's tracee: before exec it
- * names the keeper as its tracer (necessary for an ordinary user under yama) and
- * waits until it is seized, so that it is watched from its first instruction.
+ * spawn: start mode. The program is our child (it gets our terminal and process group, and we exit with its
+ * status), but the keeper's tracee: before exec it names the keeper as its tracer (necessary for an ordinary
+ * user under yama) and waits until it is seized, so that it is watched from its first instruction.
  */
 #ifndef MM_SPAWN_H
 #define MM_SPAWN_H
@@ -21,7 +20,7 @@ struct spawn {
 	int failed;	/* delivers the errno of a failed exec; a successful exec closes it */
 };
 
-/* The original settings: what we changed in our own process, and the program must not inherit. */
+/* The original settings of what we have changed in our own process, and the program must not inherit. */
 struct spawn_before {
 	sigset_t mask;
 	struct sigaction pipe;	/* of SIGPIPE */
@@ -38,7 +37,7 @@ must_check int spawn_go(struct spawn *s);
 /* After its end or exec: the errno with which exec failed, 0 if it did not. */
 int spawn_exec_error(struct spawn *s);
 
-/* Give up before spawn_go: it ends without having run anything. */
+/* Instead of spawn_go: the child ends without an exec. */
 void spawn_cancel(struct spawn *s);
 
 /* Has it not ended yet? */

@@ -72,7 +72,7 @@ static void read_comm(pid_t pid, char *buf, size_t n)
 	buf[0] = '\0';
 	if (read_proc(pid, "comm", 4096, &text, &len))
 		return;
-	/* comm may hold newlines of its own; the last one is the kernel's. */
+	/* comm may have newlines of its own; the last one is the kernel's */
 	if (len && text[len - 1] == '\n')
 		text[len - 1] = '\0';
 	snprintf(buf, n, "%s", text);
@@ -110,7 +110,7 @@ static void read_status(const char *status, struct target_info *t)
 	t->other_pid_ns = in_inner_pid_ns(status);
 }
 
-/* The fields of /proc/PID/stat begin behind the last ')': comm may hold anything. */
+/* The fields of /proc/PID/stat begin behind the last ')': comm may have any character. */
 static bool is_kernel_thread(pid_t pid)
 {
 	unsigned long flags = 0;
@@ -238,7 +238,7 @@ static int read_argv(struct target_info *t)
 	char *text = NULL;
 	size_t n = 0, i = 0;
 
-	/* Gone, not readable for us, or unreasonably long: go on without arguments. */
+	/* gone, not readable for us, or unreasonably long: continue without arguments */
 	if (read_proc(t->pid, "cmdline", CMDLINE_LIMIT, &text, &n))
 		n = 0;
 	n = text ? cut_padding(text, n) : 0;

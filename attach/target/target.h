@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * target: finds the process that the user means, and reads what /proc has about it
- * before we touch it.
+ * target: finds the process that the user means, and reads what /proc has about it before we touch it.
  *
- * It only reads; everything here may be out of date a moment later, and may be
- * missing if we lack the permission. diagnose turns it into words for the user.
+ * It only reads; everything here may be out of date a moment later, and may be missing if we lack the
+ * permission. diagnose.h makes messages from it.
  */
 #ifndef MM_TARGET_H
 #define MM_TARGET_H
@@ -36,7 +35,7 @@ struct target_info {
 	pid_t tracer_parent;	/* the tracer's parent; 0: not visible from here */
 	char tracer_comm[TARGET_COMM];
 	unsigned threads;
-	int bits;		/* 64 or 32 by its executable; 0: could not be seen */
+	int bits;		/* 64 or 32 by its executable; 0: not known */
 	bool kernel_thread;
 	bool not_dumpable;	/* ran a setuid program, or made itself so: its /proc belongs to root */
 	bool shadow_stack;

@@ -2,10 +2,9 @@
 /*
  * targetfs: the target's files by the names that the target uses, also after its end.
  *
- * Its root directory is opened when we attach (O_PATH: nothing is touched), and its pid
- * in its own pid namespace is read. The files there are not trusted: no name leads out
- * of the root, no symbolic link at the end of a name is followed, and only regular files
- * are read.
+ * Its root directory is opened when we attach (O_PATH: nothing is touched), and its pid in its own pid
+ * namespace is read. The files there are not trusted: no name leads out of the root, no symbolic link at the
+ * end of a name is followed, and only regular files are read.
  */
 #ifndef MM_TARGETFS_H
 #define MM_TARGETFS_H

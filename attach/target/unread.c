@@ -31,8 +31,8 @@ static bool is_first_of_reason(const struct modules *ms, size_t i)
 }
 
 /* Report the modules from number @first on that have the same reason. */
-static int tell_reason(const struct modules *ms, size_t first, void (*put)(void *ctx, const char *sentence),
-		       void *ctx)
+static int report_reason(const struct modules *ms, size_t first, void (*put)(void *ctx, const char *sentence),
+			 void *ctx)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT, all = STRBUF_INIT;
 	const char *why = modules_at(ms, first)->why_not;
@@ -62,6 +62,6 @@ int unread_tell(const struct modules *ms, void (*put)(void *ctx, const char *sen
 
 	for (size_t i = 0; i < modules_count(ms) && r == 0; i++)
 		if (is_first_of_reason(ms, i))
-			r = tell_reason(ms, i, put, ctx);
+			r = report_reason(ms, i, put, ctx);
 	return r;
 }

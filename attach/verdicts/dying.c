@@ -25,7 +25,9 @@ static int read_copy(void *ctx, taddr addr, void *buf, size_t n)
 static void step_out(struct snapshot *s, struct snapshot_thread *t, const struct modules *ms,
 		     struct unwinder *u)
 {
-	const struct unwind_from from = { .regs = &t->regs, .slice_addr = t->sp, .read = read_copy, .ctx = s };
+	const struct unwind_from from = {
+		.regs = &t->regs, .slice_addr = t->sp, .read = read_copy, .ctx = s,
+	};
 	struct user_regs_struct caller;
 
 	if (!unwind_out_of(u, &from, is_exit, (void *)ms, &caller))

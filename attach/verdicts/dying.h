@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dying: a thread that is stopped at the end of its process, in exit: what it still references.
+ * dying: what a thread that is stopped at the end of its process, in exit, still points to.
  *
- * The frames of exit and of what that calls hold nothing of the program's. But they are where the program's
- * frames were, and where they write nothing there are still old words of these. The same is true of
- * registers. What counts begins with the frame that called exit: main, or, if main has returned, main's
- * caller.
+ * The frames of exit and of what that calls contain no pointers of the program's own. But they are where
+ * frames of the program were before, and may contain old words of these, where they have written nothing. The
+ * same is true of registers. So the stack counts from the frame that called exit: main's, or, if main has
+ * returned, main's caller's.
  */
 #ifndef MM_DYING_H
 #define MM_DYING_H
@@ -15,8 +15,8 @@ struct snapshot;
 struct unwinder;
 
 /*
- * Give threads of @s in exit_group the registers and the stack of exit's caller. If that cannot be found,
- * they stay as they are.
+ * Set registers and stack pointer of those threads of @s that are in exit_group to those of exit's caller. If
+ * that cannot be found, they stay as they are.
  */
 void dying_step_out(struct snapshot *s, const struct modules *ms, struct unwinder *u);
 

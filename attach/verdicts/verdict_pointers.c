@@ -72,7 +72,7 @@ static void choose_by_verdict(const struct verdicts *j, const struct ledger *l, 
 int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const struct snapshot *s,
 		     const struct ledger *l)
 {
-	/* what was copied, listed and got verdicts still belongs to the snapshot */
+	/* snapshot, census, blocks and reach stay the caller's */
 	struct scan sc = {
 		.opt = asked->opt, .modules = asked->modules, .snapshot = *s, .census = j->census,
 		.blocks = j->nodes, .nblocks = j->nnodes, .reach = j->reach,

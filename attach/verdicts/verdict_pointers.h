@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict_pointers: --who-points-at of a watch: what points at a block at the moment of the last look. When the
- * report is read, that memory is gone.
+ * verdict_pointers: --who-points-at of a watch: what points at a block in the last snapshot. It is answered
+ * then, since the snapshot is not kept.
  *
  * The user asks for addresses, or for a verdict: then for one block of each stack whose blocks got that
  * verdict, those of the largest blocks first.

@@ -30,10 +30,11 @@ static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot
 	uint64_t rounded = out->had.expected_ns > 1000000 ? out->had.expected_ns / 1000000 * 1000000
 							  : out->had.expected_ns;
 
-	verdict_snapshot_fail(
-		out, "the process would have been stopped for about %s, and that is more than %s (--max-pause; --verdicts yes does it all the same)",
-		duration_format(rounded, expected, sizeof(expected)),
-		duration_format(wish->max_pause_ns, most, sizeof(most)));
+	verdict_snapshot_fail(out,
+			      "the process would have been stopped for about %s, and that is more than %s "
+			      "(--max-pause; --verdicts yes does it all the same)",
+			      duration_format(rounded, expected, sizeof(expected)),
+			      duration_format(wish->max_pause_ns, most, sizeof(most)));
 }
 
 static void no_memory(struct verdict_snapshot *out)
@@ -77,7 +78,7 @@ static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_
 	}
 }
 
-/* The pause is reported, whatever the result. */
+/* How long the target was stopped is reported also if there is no result. */
 static void add_stopped_time(struct verdict_snapshot *out)
 {
 	size_t n = strlen(out->why_not);
@@ -98,66 +99,68 @@ void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t p
 	int r;
 
 	*out = (struct verdict_snapshot){ .state = SNAPSHOT_TAKEN };
-	snapshot_init(&out->snapshot);
-	r = pause_and_copy(l, pid, &pause, &out->snapshot, &out->had);
+	snapshot_init(&out->memory);
+	r = pause_and_copy(l, pid, &pause, &out->memory, &out->had);
 	if (r < 0) {
 		explain(out, wish, r);
 		add_stopped_time(out);
 	}
 }
 
-void verdict_snapshot_fini(struct verdict_snapshot *look)
+void verdict_snapshot_fini(struct verdict_snapshot *taken)
 {
-	if (look->state == SNAPSHOT_TAKEN)
-		snapshot_fini(&look->snapshot);
-	*look = (struct verdict_snapshot){ 0 };
+	if (taken->state == SNAPSHOT_TAKEN)
+		snapshot_fini(&taken->memory);
+	*taken = (struct verdict_snapshot){ 0 };
 }
 
 /* --- verdicts --- */
 
-static void tell_failure(const struct verdict_snapshot *look, struct recorder *r)
+static void write_failure(const struct verdict_snapshot *taken, struct recorder *r)
 {
 	const struct fact_look its = {
-		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .why_not = look->why_not,
-		.expected_ns = look->had.expected_ns, .had_ns = look->had.had_ns,
+		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .why_not = taken->why_not,
+		.expected_ns = taken->had.expected_ns, .had_ns = taken->had.had_ns,
 	};
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = &its };
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = &its,
+	};
 
 	recorder_put(r, &f);
 }
 
-static struct fact_look describe(const struct verdict_snapshot *look, const struct recorder *r)
+static struct fact_look describe(const struct verdict_snapshot *taken, const struct recorder *r)
 {
 	return (struct fact_look){
 		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .taken = true,
-		.expected_ns = look->had.expected_ns, .had_ns = look->had.had_ns, .bytes = look->had.bytes,
-		.threads = look->had.threads, .not_stopped = look->had.not_stopped,
+		.expected_ns = taken->had.expected_ns, .had_ns = taken->had.had_ns, .bytes = taken->had.bytes,
+		.threads = taken->had.threads, .not_stopped = taken->had.not_stopped,
 	};
 }
 
-void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact,
+void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,
 			    struct verdict_asked *asked)
 {
 	struct fact_look its;
 	struct verdicts j;
 	int err;
 
-	if (look->state == SNAPSHOT_TAKEN) {
-		its = describe(look, r);
-		err = verdicts_run(&j, &look->snapshot, &r->ledger, exact);
+	if (taken->state == SNAPSHOT_TAKEN) {
+		its = describe(taken, r);
+		err = verdicts_run(&j, &taken->memory, &r->ledger, exact);
 		if (err == 0)
 			err = verdicts_write(&j, &its, r);
 		if (err == 0 && asked)
-			err = verdict_pointers(asked, &j, &look->snapshot, &r->ledger);
+			err = verdict_pointers(asked, &j, &taken->memory, &r->ledger);
 		verdicts_fini(&j);
 		if (err < 0) {
-			snapshot_fini(&look->snapshot);
-			verdict_snapshot_fail(look,
+			snapshot_fini(&taken->memory);
+			verdict_snapshot_fail(taken,
 					      "no verdict could be made from the copy of the process: %s",
 					      strerror(-err));
-			log_warn("no verdicts: %s", look->why_not);
+			log_warn("no verdicts: %s", taken->why_not);
 		}
 	}
-	if (look->state == SNAPSHOT_FAILED)
-		tell_failure(look, r);
+	if (taken->state == SNAPSHOT_FAILED)
+		write_failure(taken, r);
 }

@@ -2,12 +2,13 @@
 /*
  * verdict_snapshot: which of the watched blocks are still reachable at one moment of a watch.
  *
- *	verdict_snapshot_take	the target is stopped once, copied, and let go (pause.h): the table of live blocks is
- *			brought to that moment
+ *	verdict_snapshot_take	the target is stopped once, copied, and resumed (pause.h); then the caller
+ *				reads the events up to that moment, so that the ledger has the live blocks
+ *				of that moment
  *	verdict_snapshot_judge	the copy is searched, as long as that takes, and the results become facts
- *			(MMT_VERDICTS, MMT_JUDGED)
+ *				(MMT_VERDICTS, MMT_JUDGED)
  *
- * If there is no result, the report says why: that is a fact too.
+ * If there is no result, the reason becomes a fact, for the report.
  */
 #ifndef MM_VERDICT_SNAPSHOT_H
 #define MM_VERDICT_SNAPSHOT_H
@@ -26,14 +27,14 @@ struct verdict_asked;
 struct recorder;
 
 enum verdict_snapshot_state {
-	SNAPSHOT_NONE,		/* there was no look, and none was wanted */
+	SNAPSHOT_NONE,		/* none was taken, nor was one wanted */
 	SNAPSHOT_TAKEN,
 	SNAPSHOT_FAILED,
 };
 
 struct verdict_snapshot {
 	enum verdict_snapshot_state state;
-	struct snapshot snapshot;	/* of SNAPSHOT_TAKEN */
+	struct snapshot memory;		/* of SNAPSHOT_TAKEN */
 	struct pause_had had;
 	char why_not[240];		/* of SNAPSHOT_FAILED */
 };
@@ -45,7 +46,7 @@ struct verdict_snapshot_wish {
 	void *ctx;
 };
 
-/* Stop and copy process @pid, or say why not, in @out. verdict_snapshot_fini in any case. */
+/* Stop and copy process @pid; if that fails, @out has the reason. verdict_snapshot_fini in any case. */
 void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t pid,
 			   const struct verdict_snapshot_wish *wish);
 
@@ -54,12 +55,13 @@ void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Write verdicts on the live blocks of @r's ledger to @r; or the reason why there are none. @exact: the
- * ledger's sizes are those that were requested. @asked: what else to answer from the copy; NULL: nothing.
+ * Find the verdicts of the live blocks of @r's ledger, and write them to @r; or the reason why there are
+ * none. @exact: the ledger's sizes are those that were requested. @asked: what else to answer from the copy;
+ * NULL: nothing.
  */
-void verdict_snapshot_judge(struct verdict_snapshot *look, struct recorder *r, bool exact,
+void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,
 			    struct verdict_asked *asked);
 
-void verdict_snapshot_fini(struct verdict_snapshot *look);
+void verdict_snapshot_fini(struct verdict_snapshot *taken);
 
 #endif

@@ -18,7 +18,9 @@ static int add(struct verdicts *j, taddr addr, uint64_t size, uint32_t family)
 {
 	if (grow_for(&j->blocks, j->nblocks, &j->blocks_room, sizeof(*j->blocks)) < 0)
 		return -ENOMEM;
-	j->blocks[j->nblocks++] = (struct verdicts_block){ .addr = addr, .size = size, .family = family, .node = VERDICTS_NONE };
+	j->blocks[j->nblocks++] = (struct verdicts_block){
+		.addr = addr, .size = size, .family = family, .node = VERDICTS_NONE,
+	};
 	return 0;
 }
 
@@ -42,7 +44,7 @@ static int add_family(struct verdicts *j, const struct ledger *l, uint32_t famil
 	return r;
 }
 
-static int collect_blocks(struct verdicts *j, const struct ledger *l)
+static int list_blocks(struct verdicts *j, const struct ledger *l)
 {
 	int r = 0;
 
@@ -54,7 +56,7 @@ static int collect_blocks(struct verdicts *j, const struct ledger *l)
 	return r;
 }
 
-/* The census's first, then the larger one: an inner block comes after the outer one. */
+/* By address; at one address the census's first, then the largest: an inner block is after the outer one. */
 static int compare(const void *pa, const void *pb)
 {
 	const struct verdicts_block *a = pa, *b = pb;
@@ -70,8 +72,8 @@ static int compare(const void *pa, const void *pb)
 
 /* --- what each block is --- */
 
-/* Of a family: blocks at the beginning of one of malloc's, inside of one, and elsewhere. */
-struct manner {
+/* How many blocks of a family begin where a block of malloc begins, inside of one, and elsewhere. */
+struct positions {
 	size_t same, inside, elsewhere;
 };
 
@@ -85,7 +87,7 @@ static bool holds(const struct verdicts_block *b, taddr addr)
 	return addr >= b->addr && addr - b->addr < b->size;
 }
 
-/* The census's block in which, or at which, block @i begins, while @i goes up; NULL: none. */
+/* The census's block in which, or at which, block @i begins; NULL: none. Call it for ascending @i. */
 static const struct verdicts_block *census_at(const struct verdicts *j, size_t i,
 					      const struct verdicts_block **last)
 {
@@ -96,10 +98,10 @@ static const struct verdicts_block *census_at(const struct verdicts *j, size_t i
 	return *last && holds(*last, b->addr) ? *last : NULL;
 }
 
-static struct manner manner_of(const struct verdicts *j, uint32_t family)
+static struct positions positions_of(const struct verdicts *j, uint32_t family)
 {
 	const struct verdicts_block *last = NULL;
-	struct manner m = { 0 };
+	struct positions m = { 0 };
 
 	for (size_t i = 0; i < j->nblocks; i++) {
 		const struct verdicts_block *in = census_at(j, i, &last);
@@ -113,7 +115,7 @@ static struct manner manner_of(const struct verdicts *j, uint32_t family)
 	return m;
 }
 
-/* Does the census know all of the allocator's memory there? */
+/* Is @addr in the allocator's memory, of which the census has all blocks? */
 static bool in_heap(const struct census *c, taddr addr)
 {
 	return c->known && !c->nproblems && census_area_at(c, addr);
@@ -147,8 +149,8 @@ static bool takes_part(const struct verdicts_block *b, const struct snapshot *s,
 }
 
 /*
- * How large the block can be at most: a rule may take something else for the size. What follows the block
- * around it, or the memory it is in, would then not count as a root.
+ * How large the block can be at most. A rule may give a wrong size, too large; then memory behind the outer
+ * block, or behind the mapping, would be taken for a part of the block, and not count as a root.
  */
 static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b,
 			const struct verdicts_block *in)
@@ -167,7 +169,7 @@ static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b
  * freed, and its memory belongs to another block by now.
  */
 static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
-		     const struct verdicts_block *in, const struct manner *m)
+		     const struct verdicts_block *in, const struct positions *m)
 {
 	if (!j->census.known)
 		return false;
@@ -176,9 +178,10 @@ static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
 	return in_heap(&j->census, b->addr);
 }
 
-static void choose_family(struct verdicts *j, const struct snapshot *s, const struct ledger *l, uint32_t family)
+static void choose_family(struct verdicts *j, const struct snapshot *s, const struct ledger *l,
+			  uint32_t family)
 {
-	const struct manner m = manner_of(j, family);
+	const struct positions m = positions_of(j, family);
 	const struct verdicts_block *last = NULL;
 
 	for (size_t i = 0; i < j->nblocks; i++) {
@@ -223,7 +226,10 @@ static size_t next_part(const struct verdicts *j, size_t i)
 	return i;
 }
 
-/* Of the blocks at one address, the first that takes part gives the size: the allocator knows best. */
+/*
+ * Of the blocks at one address, the first that takes part gives the size: it is the census's, if there is
+ * one.
+ */
 static void make_node(struct verdicts *j, size_t i)
 {
 	j->nodes[j->nnodes] = (struct block){ j->blocks[i].addr, j->blocks[i].size };
@@ -231,8 +237,8 @@ static void make_node(struct verdicts *j, size_t i)
 }
 
 /*
- * From each address to the next: is the next block inside? All blocks of an address are one node, or none is.
- * Blocks at one address are distinguished from those after it by the address alone.
+ * For each address with blocks: does the next block with another address begin inside of the first one? Then
+ * all blocks of this address are outer ones; otherwise they are one node.
  */
 static int make_nodes(struct verdicts *j)
 {
@@ -310,7 +316,7 @@ static int open_one(struct verdicts *j, struct open_blocks *open, size_t i)
 	return 0;
 }
 
-static int hand_out(struct verdicts *j, struct open_blocks *open)
+static int assign(struct verdicts *j, struct open_blocks *open)
 {
 	int r = 0;
 
@@ -332,20 +338,20 @@ static int hand_out(struct verdicts *j, struct open_blocks *open)
 	return r;
 }
 
-static int judge(struct verdicts *j, const struct reach_input *in)
+static int find_verdicts(struct verdicts *j, const struct reach_input *in)
 {
 	struct open_blocks open = { 0 };
 	int r = reach_run(in, &j->reach);
 
 	if (r == 0)
-		r = hand_out(j, &open);
+		r = assign(j, &open);
 	free(open.all);
 	return r;
 }
 
 /* --- doubts --- */
 
-static void doubt(struct verdicts *j, const char *fmt, size_t n)
+static void add_doubt(struct verdicts *j, const char *fmt, size_t n)
 {
 	strbuf_printf(&j->doubts, "%zu %s", n, fmt);
 	strbuf_putc(&j->doubts, '\0');
@@ -356,11 +362,14 @@ static int add_doubts(struct verdicts *j, const struct reach_input *in)
 {
 	j->ndoubts = reach_doubts(in, &j->reach, &j->doubts);
 	if (j->stale)
-		doubt(j, "of the blocks that are listed are not in the allocator's books: their release was not seen, and they have no verdict",
-		      j->stale);
+		add_doubt(j,
+			  "of the blocks that are listed are not in the allocator's books: their release was "
+			  "not seen, and they have no verdict",
+			  j->stale);
 	if (j->outer)
-		doubt(j, "blocks hold others that were watched, too: what is around these counts as a root",
-		      j->outer);
+		add_doubt(j,
+			  "blocks hold others that were watched, too: what is around these counts as a root",
+			  j->outer);
 	return strbuf_error(&j->doubts);
 }
 
@@ -374,7 +383,7 @@ int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledg
 	if (r == 0)
 		r = dtvs_set_apart(s, &j->census);
 	if (r == 0)
-		r = collect_blocks(j, l);
+		r = list_blocks(j, l);
 	if (r < 0)
 		return r;
 	if (j->nblocks)
@@ -388,7 +397,7 @@ int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledg
 	in.nblocks = j->nnodes;
 	/* the census has the allocator's sizes */
 	in.exact = exact && !j->census.known;
-	r = judge(j, &in);
+	r = find_verdicts(j, &in);
 	return r < 0 ? r : add_doubts(j, &in);
 }
 

@@ -7,13 +7,13 @@
  *	                                                                  what is lost with which block
  *
  * Which blocks: memory that belongs to the process alone. Descriptors, threads, objects with references,
- * mappings have no verdict. If an allocator's own memory comes from malloc (a pool's, one with a head of its
- * own), its blocks are inside blocks of malloc: the inner block gets the verdict, since the program points to
- * it, and the outer one gets the best verdict of those in it.
+ * mappings have no verdict. If an allocator gets its own memory from malloc (a pool; one that puts a header
+ * before each block), its blocks are inside blocks of malloc: the inner block is searched for, since the
+ * program points to it, and the outer one gets the best verdict of those in it.
  *
  * What the dynamic loader has allocated, which includes each thread's tables of thread-local variables, is in
- * use. If the census knows all blocks, but not this one, its release was not seen: it has no verdict, and
- * that is reported.
+ * use. If the census has all blocks, but not this one, its free was not seen: it has no verdict, and that is
+ * reported.
  */
 #ifndef MM_VERDICTS_H
 #define MM_VERDICTS_H
@@ -33,8 +33,8 @@
 
 enum verdicts_part {
 	VERDICTS_NOT,			/* not memory of the process alone, or not a block */
-	VERDICTS_STALE,			/* the allocator does not know it */
-	VERDICTS_NODE,
+	VERDICTS_STALE,			/* not a block of the allocator any more */
+	VERDICTS_NODE,			/* gets a verdict of its own */
 	VERDICTS_OUTER,			/* other blocks are inside it */
 	VERDICTS_LOADERS,		/* the dynamic loader's, or the allocator's own: in use */
 };
@@ -55,12 +55,12 @@ struct verdicts_with {
 struct verdicts {
 	struct verdicts_block *blocks;	/* by address; at one address the census's first, then the largest */
 	size_t nblocks, blocks_room;
-	struct block *nodes;		/* blocks that get their verdict from reach */
+	struct block *nodes;		/* blocks that reach finds the verdicts of */
 	size_t nnodes;
 	struct census census;
 	struct reach reach;
 	struct verdicts_with *with;	/* by node: what is lost with it. NULL before verdicts_write */
-	size_t stale, outer;
+	size_t stale, outer;		/* how many blocks are so */
 	struct strbuf doubts;		/* a sentence each, NUL-terminated */
 	size_t ndoubts;
 };

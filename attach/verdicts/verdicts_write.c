@@ -125,7 +125,9 @@ static const char **list_doubts(const struct verdicts *j)
 
 int verdicts_write(struct verdicts *j, struct fact_look *look, struct recorder *r)
 {
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = look };
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = look,
+	};
 	cleanup_free const char **doubts = list_doubts(j);
 	struct fact_sum sums[VERDICT_COUNT];
 	int err = doubts ? add_up(j) : -ENOMEM;

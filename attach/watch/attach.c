@@ -40,7 +40,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 }
 
 /* Logged before anything is done, so that the user can still cancel. */
-static void say_notes(const struct ruleset *rules)
+static void log_notes(const struct ruleset *rules)
 {
 	for (size_t i = 0; i < rules->nfamilies; i++)
 		if (*rules->families[i].note)
@@ -65,7 +65,9 @@ static int make_parts(struct session *s, int mem, const struct plan_options *opt
 
 static int open_planting(struct session *s)
 {
-	const struct backtrace_options stacks = { .which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth };
+	const struct backtrace_options stacks = {
+		.which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth,
+	};
 	const struct plan_options options = {
 		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
 	};
@@ -73,7 +75,7 @@ static int open_planting(struct session *s)
 				  : procfs_open_mem(s->at.target.pid),
 	    r;
 
-	say_notes(&s->rules);
+	log_notes(&s->rules);
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
 	r = make_parts(s, mem, &options);
@@ -89,12 +91,12 @@ static int open_planting(struct session *s)
 		r = backtrace_new(s->at.target.pid, s->at.modules, s->at.link.shared,
 				  &s->recorder->ledger.defs, &stacks, &s->backtrace);
 	if (r == 0)
-		backtrace_skip(s->backtrace, skipped_functions_has, &s->planting->skips);
+		backtrace_skip(s->backtrace, skipped_functions_has, &s->planting->skipped);
 	return r;
 }
 
 /* Log that the functions which the user named are not there. */
-static void say_none_found(const struct session *s)
+static void log_none_found(const struct session *s)
 {
 	for (size_t i = 0; i < s->opt->what.families.n; i++)
 		log_error("nothing in %d (%s) to watch of --family %s", s->at.target.pid, s->at.target.comm,
@@ -118,7 +120,8 @@ static int open_sampling(struct session *s)
 	int r = sampling_check_allocator(s->at.modules);
 
 	return r < 0 ? r
-		     : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
+		     : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm,
+				    &s->sampling);
 }
 
 /* Read what is mapped, decide where traps go. Touches nothing. */
@@ -140,7 +143,7 @@ static int plan(struct session *s)
 	if (r < 0)
 		return r;
 	if (!planting_any(s->planting) && (s->opt->what.families.n || ruleset_is_own(&s->rules))) {
-		say_none_found(s);
+		log_none_found(s);
 		return -ENOENT;
 	}
 	if (!planting_any(s->planting)) {
@@ -193,7 +196,7 @@ static void begin_recording(struct session *s)
 		sampling_begin(s->sampling, s->watch.start_ns);
 }
 
-/* Start mode: the process runs the program by now. */
+/* Start mode: the process has exec'ed the program. */
 static void begin_program(void *ctx)
 {
 	struct session *s = ctx;
@@ -234,7 +237,7 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	if (r == 0)
 		r = open_planting(s);
 	if (r < 0) {
-		attached_say_failed(&s->at, r);
+		attached_log_failed(&s->at, r);
 		return r;
 	}
 	prepare_watch(s);
@@ -251,12 +254,12 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	if (r == 0)
 		begin_recording(s);
 	else if (r != -ENOENT)
-		attached_say_failed(&s->at, r);
+		attached_log_failed(&s->at, r);
 	return r;
 }
 
 /* Check what may have changed while gdb had the target. */
-static int find_left_target(struct session *s)
+static int check_target(struct session *s)
 {
 	struct target_info now;
 	struct diagnose_self self;
@@ -279,13 +282,13 @@ static int find_left_target(struct session *s)
 int attach_after_gdb(struct session *s)
 {
 	const char *what;
-	int r = find_left_target(s);
+	int r = check_target(s);
 
 	if (r < 0)
 		return r; /* logged */
 	r = rehearse(&what);
 	if (r < 0) {
-		attached_say_not_permitted(&s->at, r, what);
+		attached_log_not_permitted(&s->at, r, what);
 		return r;
 	}
 	r = link_take_over(&s->at.link);
@@ -299,7 +302,7 @@ int attach_after_gdb(struct session *s)
 	if (r == 0)
 		r = plant(s);
 	if (r < 0 && r != -ENOENT)
-		attached_say_failed(&s->at, r);
+		attached_log_failed(&s->at, r);
 	return r;
 }
 
@@ -338,7 +341,7 @@ int attach_to_program(struct session *s, int argc, char **argv)
 	if (r < 0) {
 		spawn_cancel(&s->spawn);
 		s->spawned = false;
-		attached_say_failed(&s->at, r);
+		attached_log_failed(&s->at, r);
 		return r;
 	}
 	r = spawn_go(&s->spawn);
@@ -375,8 +378,8 @@ void attach_killed(struct session *s)
 	if (s->at.under_gdb) {
 		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
 		/*
-		 * our copy of its end of the socket: gdb must not wait for its answer while a thread of the
-		 * target is stopped
+		 * this is our copy of the relay's end of the socket: shut it down, so that gdb does not wait
+		 * for an answer while a thread of the target is stopped
 		 */
 		shutdown(s->opt->gdb_fds[0], SHUT_RDWR);
 		return;

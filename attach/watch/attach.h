@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach: from the options to a target in which traps are planted, or to a message that says why not and what
- * to do about it; and back.
+ * attach: from the options to a target in which traps are planted, or to a message with the reason and a
+ * hint; and back.
  *
  *	find it ──▶ keeper ──▶ what is mapped, where traps go ──▶ seize ──▶ plant
  *
- * Until it is seized nothing in the target is touched. A program that we start is seized before its first
- * instruction, and its traps are planted when it has been loaded (watch_records.c, on its exec).
+ * Until it is seized nothing in the target is touched. A program that mmattach starts is seized before its
+ * first instruction, and its traps are planted when it has been loaded (watch_records.c, on its exec).
  */
 #ifndef MM_ATTACH_H
 #define MM_ATTACH_H
@@ -24,8 +24,8 @@ must_check int attach_to_running(struct session *s, int argc, char **argv);
 must_check int attach_to_program(struct session *s, int argc, char **argv);
 
 /*
- * gdb has detached from the target and left it as it was: the keeper attaches to it, and the watch goes on. 0
- * or -errno (logged).
+ * gdb has detached from the target and left it as it was: the keeper attaches to it, and the watch continues.
+ * 0 or -errno (logged).
  */
 must_check int attach_after_gdb(struct session *s);
 

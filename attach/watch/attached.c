@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 
 #define LEAVE_NS 6000000000ull
-/* longer than the keeper's own limits (seize.c), unless it does not get to run */
+/* longer than the keeper's own timeouts (seize.c), if it gets a processor */
 #define SEIZE_NS 20000000000ull
 
 /* --- the target --- */
@@ -83,8 +83,8 @@ void attached_undo(struct attached *a)
 							    : "the traps are perhaps not lifted");
 }
 
-/* One thread did not stop in time; or, if the keeper names none, not all of them did. */
-static void say_too_late(const struct attached *a)
+/* One thread did not stop in time; or, if the keeper reports none, not all of them did. */
+static void log_too_late(const struct attached *a)
 {
 	const struct shared *sh = a->link.shared;
 	const pid_t tid = (pid_t)atomic_load(&sh->end.late);
@@ -108,7 +108,7 @@ static void say_too_late(const struct attached *a)
 		 "has less to do");
 }
 
-void attached_say_failed(struct attached *a, int err)
+void attached_log_failed(struct attached *a, int err)
 {
 	struct diagnose_self self;
 	struct target_info now;
@@ -122,11 +122,12 @@ void attached_say_failed(struct attached *a, int err)
 		return;
 	}
 	if (err == -EPIPE) {
-		log_error("cannot attach to %d (%s): the keeper ended at once", a->target.pid, a->target.comm);
+		log_error("cannot attach to %d (%s): the keeper ended at once", a->target.pid,
+			  a->target.comm);
 		return;
 	}
 	if (err == -ETIMEDOUT) {
-		say_too_late(a);
+		log_too_late(a);
 		return;
 	}
 	/* our own keeper may still trace it, and must not be taken for the reason */
@@ -153,7 +154,7 @@ void attached_say_failed(struct attached *a, int err)
 }
 
 /* Before there is a keeper. The usual reasons have messages of their own. */
-void attached_say_not_permitted(struct attached *a, int err, const char *what)
+void attached_log_not_permitted(struct attached *a, int err, const char *what)
 {
 	struct diagnose_self self;
 	struct diagnosis d;
@@ -179,7 +180,7 @@ int attached_open(struct attached *a, int argc, char **argv)
 	int r = a->under_gdb ? 0 : rehearse(&what);
 
 	if (r < 0) {
-		attached_say_not_permitted(a, r, what);
+		attached_log_not_permitted(a, r, what);
 		return r;
 	}
 	r = link_open(&a->link, &set, argc, argv);
@@ -214,7 +215,7 @@ int attached_look(struct attached *a, int argc, char **argv)
 	if (r == 0)
 		r = attached_seize(a);
 	if (r < 0)
-		attached_say_failed(a, r);
+		attached_log_failed(a, r);
 	return r;
 }
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attached: a process that was found, and the keeper that traces it: how a watch and a scan begin and end, or
- * the message that says why not and what to do about it.
+ * the message with the reason and a hint.
  *
  *	find it ──▶ keeper ──▶ (what is mapped, where traps go) ──▶ seize
  *
- * Until it is seized nothing in the target is touched; seizing stops nothing, and plants nothing.
+ * Until it is seized nothing in the target is touched. Seizing plants nothing; it interrupts once each thread
+ * that runs on for some milliseconds (keeper/seize.h).
  */
 #ifndef MM_ATTACHED_H
 #define MM_ATTACHED_H
@@ -36,27 +37,26 @@ struct attached {
 /* Find the process that the options name. 0 or -errno (logged). */
 must_check int attached_find(struct attached *a);
 
-/* Start its keeper, which has nothing to do yet. 0 or -errno (logged). */
+/* Start a keeper for it; the keeper does not touch it yet. 0 or -errno (logged). */
 must_check int attached_open(struct attached *a, int argc, char **argv);
 
-/* Seize the process. 0 or -errno, for attached_say_failed. */
+/* Seize the process. 0 or -errno, for attached_log_failed. */
 must_check int attached_seize(struct attached *a);
 
 /*
- * All of these: to stop and copy the process once (attach/snapshot/pause.h). The list of modules is read
- * before seizing. (The fence of seizing is needed all the same: a thread that is just being created would not
- * be traced, and could not be stopped.) 0 or -errno (logged).
+ * All of these, for a process that is to be stopped and copied once (attach/snapshot/pause.h). The list of
+ * modules is read before seizing. (The fence of seizing is needed here too: a thread that is just being
+ * created would not be traced, and could not be stopped.) 0 or -errno (logged).
  */
 must_check int attached_look(struct attached *a, int argc, char **argv);
 
 /*
- * Log why something failed with @err. When this returns, the keeper has left if it could be the reason
- * itself.
+ * Log why something failed with @err. If our own keeper could be the reason, it has left when this returns.
  */
-void attached_say_failed(struct attached *a, int err);
+void attached_log_failed(struct attached *a, int err);
 
 /* Log, before there is a keeper, that @what is not permitted. */
-void attached_say_not_permitted(struct attached *a, int err, const char *what);
+void attached_log_not_permitted(struct attached *a, int err, const char *what);
 
 /*
  * Have the keeper lift all traps and leave; one that was stopped is continued. If it does not end, that is

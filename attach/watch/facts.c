@@ -62,8 +62,10 @@ static void put_rules(struct recorder *r, const struct ruleset *set)
 		const struct rule_family *family = &set->families[i];
 		const struct fact f = {
 			.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .time_us = r->ledger.now_us,
-			.family_name = { .number = i, .name = family->name, .refs = family->refs, .ranges = family->ranges,
-					 .noun = family->noun },
+			.family_name = {
+				.number = i, .name = family->name, .refs = family->refs,
+				.ranges = family->ranges, .noun = family->noun,
+			},
 		};
 
 		recorder_put(r, &f);
@@ -98,7 +100,10 @@ void facts_begin(struct recorder *r, const struct target_info *target, const str
 {
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
-		.run = { .start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set), .writer = "mmattach " MM_VERSION },
+		.run = {
+			.start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set),
+			.writer = "mmattach " MM_VERSION,
+		},
 	};
 	struct fact its;
 
@@ -147,7 +152,9 @@ static void put_probe(struct recorder *r, uint64_t time_us, uint32_t number, con
 	char rule[RULE_TEXT];
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_PROBE, .time_us = time_us,
-		.probe = { .number = number, .family = its->family, .rule = rule, .module = module, .note = note },
+		.probe = {
+			.number = number, .family = its->family, .rule = rule, .module = module, .note = note,
+		},
 	};
 
 	rule_format(its, rule, sizeof(rule));
@@ -198,7 +205,7 @@ static void put_missing(struct recorder *r, const struct planting *p, uint64_t t
 	}
 }
 
-void facts_say_missing(const struct watch *w)
+void facts_log_missing(const struct watch *w)
 {
 	const struct planting *p = w->planting;
 
@@ -212,7 +219,7 @@ void facts_say_missing(const struct watch *w)
 	}
 }
 
-/* --- families of which nothing was seen --- */
+/* --- families without a hit --- */
 
 struct family_use {
 	size_t found, watched;	/* functions */
@@ -246,10 +253,10 @@ static void note_unused(struct recorder *r, const struct planting *p, uint64_t t
 		if (!use.found)
 			recorder_note(r, t, "family %s: none of its functions is in the target", name);
 		else if (use.watched)
-			recorder_note(
-				r,
-				t, "family %s: nothing was counted at its %zu functions: they were not called meanwhile, or the calls failed, or they are inlined in this build, or the code goes another way",
-				name, use.watched);
+			recorder_note(r, t,
+				      "family %s: nothing was counted at its %zu functions: they were not "
+				      "called meanwhile, or the calls failed, or they are inlined in this "
+				      "build, or the code goes another way", name, use.watched);
 	}
 }
 
@@ -257,7 +264,10 @@ void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_
 {
 	const struct module *m = linker_binds(ms, "malloc");
 
-	struct fact f = { .kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns), .runtime = runtimes_find(ms) };
+	struct fact f = {
+		.kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns),
+		.runtime = runtimes_find(ms),
+	};
 
 	if (m && !module_is_glibc(m))
 		recorder_note(r, recorder_time(r, now_ns), "malloc is that of %s", m->name);
@@ -328,25 +338,24 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	struct shared *sh = w->link->shared;
-	uint64_t stepped = atomic_load(&sh->counts.stepped), forgotten = released_forgotten(w->tally->released);
+	uint64_t stepped = atomic_load(&sh->counts.stepped),
+		 forgotten = released_forgotten(w->tally->released);
 
 	if (stepped)
-		recorder_note(
-			r, t,
-			"%" PRIu64
-			" times a trap was lifted for a step: other threads may have run past it unseen",
-			stepped);
+		recorder_note(r, t,
+			      "%" PRIu64 " times a trap was lifted for a step: other threads may have run "
+			      "past it unseen", stepped);
 	if (atomic_load(&sh->counts.dropped) || stepped)
-		recorder_note(
-			r,
-			t, "after lost hits, blocks may be listed as held that were released, and double frees reported that are none");
+		recorder_note(r, t,
+			      "after lost hits, blocks may be listed as held that were released, and double "
+			      "frees reported that are none");
 	if (forgotten)
-		recorder_note(
-			r,
-			t, "%" PRIu64 " releases were forgotten: if one of these blocks was released again, that counts as an older block's",
-			forgotten);
+		recorder_note(r, t,
+			      "%" PRIu64 " releases were forgotten: if one of these blocks was released "
+			      "again, that counts as an older block's", forgotten);
 	if (w->children)
-		recorder_note(r, t, "%" PRIu64 " child processes were forked meanwhile; they were not watched",
+		recorder_note(r, t,
+			      "%" PRIu64 " child processes were forked meanwhile; they were not watched",
 			      w->children);
 }
 
@@ -401,23 +410,19 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 	const struct backtrace *b = w->backtrace;
 
 	if (b->too_late)
-		recorder_note(
-			r,
-			t, "%" PRIu64 " stacks were walked by our own unwinder: their threads could not wait for the other one",
-			b->too_late);
+		recorder_note(r, t,
+			      "%" PRIu64 " stacks were walked by our own unwinder: their threads could not "
+			      "wait for the other one", b->too_late);
 	if (b->guessed)
-		recorder_note(
-			r,
-			t, "%" PRIu64 " stacks run through code without unwind information: the frames behind it were found by frame pointer",
-			b->guessed);
+		recorder_note(r, t,
+			      "%" PRIu64 " stacks run through code without unwind information: the frames "
+			      "behind it were found by frame pointer", b->guessed);
 	if (b->which == UNWINDER_CHECK)
-		recorder_note(
-			r, t,
-			"unwinders: %" PRIu64
-			" stacks compared, %zu distinct ones; libdwfl and libunwind differed on %" PRIu64
-			"; ours differed where they agree on %" PRIu64,
-			b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ,
-			b->check.ours_differs);
+		recorder_note(r, t,
+			      "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and "
+			      "libunwind differed on %" PRIu64 "; ours differed where they agree on %" PRIu64,
+			      b->check.compared, r->ledger.defs.nstacks, b->check.oracles_differ,
+			      b->check.ours_differs);
 }
 
 struct noting {
@@ -438,10 +443,11 @@ static void note_unread(struct recorder *r, const struct watch *w, uint64_t t)
 
 	r->out_of_memory |= unread_tell(w->modules, put_note, &n) < 0;
 	if (w->unfollowed)
-		recorder_note(
-			r,
-			t, "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded then was not watched from its beginning",
-			w->unfollowed, w->unfollowed == 1 ? "time" : "times", strerror(-w->unfollowed_error));
+		recorder_note(r, t,
+			      "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded "
+			      "then was not watched from its beginning",
+			      w->unfollowed, w->unfollowed == 1 ? "time" : "times",
+			      strerror(-w->unfollowed_error));
 }
 
 void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * facts: what only the watch knows about itself, as facts: which process and which functions were watched,
- * what was lost and why, how it ended. Facts are put when the watch begins, every quarter of a second, and at
- * the end; one that has not changed is not put again.
+ * which records were lost and why, how it ended. Facts are written when the watch begins, every quarter of a
+ * second, and at the end; one that has not changed is not written again.
  */
 #ifndef MM_FACTS_H
 #define MM_FACTS_H
@@ -18,8 +18,8 @@ struct target_info;
 struct watch;
 
 /*
- * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: which one takes the hits,
- * "ptrace" or "gdb". @sampled: a part is seen, and the rest estimated.
+ * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: the tracer, "ptrace" or "gdb".
+ * @sampled: only a part of the calls is seen, and the rest estimated.
  */
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
 		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled);
@@ -36,13 +36,13 @@ void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_
 /* The numbers at @now_ns (CLOCK_MONOTONIC). */
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);
 
-/* The same for the last time, and what else the reader must know. */
+/* The same for the last time, and what else a reader of the trace needs. */
 void facts_end(struct recorder *r, const struct watch *w, uint64_t end_ns);
 
 /* The very last fact: the run is complete. */
 void facts_close(struct recorder *r, uint64_t end_ns);
 
 /* Log what the user asked for by name and was never found. */
-void facts_say_missing(const struct watch *w);
+void facts_log_missing(const struct watch *w);
 
 #endif

@@ -29,7 +29,7 @@
 
 /* --- answers --- */
 
-static void say(const struct session *s, const char *text)
+static void send_text(const struct session *s, const char *text)
 {
 	/* if gdb is gone, that is noticed when the end of the socket is read */
 	(void)!send(s->gdb.control, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -40,7 +40,7 @@ static void reply(const struct session *s, const char *text)
 	char numbered[ANSWER_MAX];
 
 	snprintf(numbered, sizeof(numbered), "%" PRIu32 " %s", s->gdb.request, text);
-	say(s, numbered);
+	send_text(s, numbered);
 }
 
 static void answer(struct session *s, int r)
@@ -130,7 +130,7 @@ static void hand_over(struct session *s, char *arg)
 	watch_add_gap(&s->watch, since, link_clock_ns(), "the target went from gdb to mmattach");
 	tally_gap(s->tally);
 	if (r < 0) {
-		s->gdb.not_taken = r;
+		s->gdb.take_over_error = r;
 		s->watch.end = WATCH_ASKED;
 		return; /* gdb_end answers */
 	}
@@ -166,7 +166,7 @@ static void on_request(struct session *s, char *text)
 	answer(s, -ENOSYS);
 }
 
-/* gdb has ended. If it was the tracer, the watch ends; else it was handed over, and goes on. */
+/* gdb has ended. If it was the tracer, the watch ends; otherwise it was handed over, and continues. */
 static void on_end(struct session *s)
 {
 	close(s->gdb.control);
@@ -227,11 +227,11 @@ void gdb_begin(struct session *s)
 	s->watch.gdb_ctx = s;
 	snprintf(text, sizeof(text), "ready %zu functions, %u threads", s->planting->nprobes,
 		 s->at.target.threads);
-	say(s, text);
+	send_text(s, text);
 }
 
 void gdb_end(struct session *s, int r)
 {
 	if (s->gdb.control >= 0)
-		answer(s, s->gdb.not_taken < 0 ? s->gdb.not_taken : r);
+		answer(s, s->gdb.take_over_error < 0 ? s->gdb.take_over_error : r);
 }

@@ -7,8 +7,8 @@
  *	            ──requests, each with one answer──▶  (this file)
  *
  * A request is a text datagram on the control socket: a number, a word and its arguments. So is the answer:
- * the number, "ok" or "error", and details. Answers may come in a different order: a copy of ourselves saves
- * the trace, and gdb's user may not wait for it.
+ * the number, "ok" or "error", and details. Answers may be sent in a different order: a copy of ourselves
+ * saves the trace, and gdb's user may not wait for it.
  *
  *	status			lines "KEY VALUE"
  *	save PATH		a whole trace of the watch so far
@@ -16,7 +16,7 @@
  *				answer is our last message
  *	quit			the same, but the trace is not wanted
  *	hand-over NS [DURATION]	gdb has detached from the target, with nothing planted since NS
- *				(CLOCK_MONOTONIC): go on without it
+ *				(CLOCK_MONOTONIC): continue without gdb
  */
 #ifndef MM_GDB_H
 #define MM_GDB_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interim: reports while the watch goes on (--interval, SIGUSR1).
+ * interim: reports during the watch (--interval, SIGUSR1).
  *
  * Looking up names takes time, and the ring must be read meanwhile: so a copy of ourselves (fork) makes each
- * report from the ledger as it was at that moment. If the previous copy is still at work, the round is left
- * out, and that is logged.
+ * report from the ledger as it was at that moment. If the previous copy still runs, the report is left out,
+ * and that is logged.
  */
 #ifndef MM_INTERIM_H
 #define MM_INTERIM_H
@@ -18,7 +18,7 @@ struct interim {
 	uint64_t next_ns;		/* CLOCK_MONOTONIC */
 	bool asked;			/* for an additional one */
 	uint32_t round;
-	pid_t child;			/* 0: none at work */
+	pid_t child;			/* the copy; 0: none runs */
 	/* Make and print the report of round @round; runs in the copy. Returns the copy's exit status. */
 	int (*report)(void *ctx, uint32_t round);
 	void *ctx;
@@ -29,14 +29,14 @@ void interim_begin(struct interim *i, uint64_t now_ns);
 /* The next tick makes one, whatever the time. */
 void interim_ask(struct interim *i);
 
-/* If a report is due, interim_tick starts a copy, unless the previous one is still at work. */
+/* If a report is due, interim_tick starts a copy, unless the previous one still runs. */
 bool interim_due(const struct interim *i, uint64_t now_ns);	/* is a report due at the next tick? */
 bool interim_ready(struct interim *i);				/* has the previous copy ended? */
 void interim_tick(struct interim *i, uint64_t now_ns);
 
 /*
- * Wait for the last copy: its report comes before the final one. The copy is killed after a timeout (its
- * reader may have stopped reading), or when @stop becomes readable.
+ * Wait for the last copy: its report must be printed before the final one. The copy is killed after a timeout
+ * (the reader of its output may have stopped reading), or when @stop becomes readable.
  */
 void interim_end(struct interim *i, int stop);
 

@@ -63,7 +63,7 @@ static int read_count(int mem, taddr addr, const struct field *f, uint64_t *coun
 }
 
 /* Find the objects whose count differs from ours: how many, or -errno. */
-static ssize_t ask(const struct objects *os, int mem, const struct field *f, struct counted *out)
+static ssize_t find_changed(const struct objects *os, int mem, const struct field *f, struct counted *out)
 {
 	const struct object *o;
 	ssize_t n = 0;
@@ -80,11 +80,12 @@ static ssize_t ask(const struct objects *os, int mem, const struct field *f, str
 	return r < 0 ? r : n;
 }
 
-static int recount_family(struct recorder *r, uint32_t family, int mem, const struct field *f, uint64_t time_us)
+static int recount_family(struct recorder *r, uint32_t family, int mem, const struct field *f,
+			  uint64_t time_us)
 {
 	const struct objects *os = r->ledger.books[family].objects;
 	cleanup_free struct counted *changed = calloc(objects_count(os) + 1, sizeof(*changed));
-	ssize_t n = changed ? ask(os, mem, f, changed) : -ENOMEM;
+	ssize_t n = changed ? find_changed(os, mem, f, changed) : -ENOMEM;
 
 	for (ssize_t i = 0; i < n; i++) {
 		const struct fact fact = {

@@ -60,15 +60,14 @@ static int open_signals(struct session *s)
 
 static void make_interim(struct session *s, uint64_t now_ns)
 {
-	bool look;
+	bool snapshot;
 
 	session_record_objects(s, now_ns);
 	if (s->sampling)
 		sampling_tell(s->sampling, now_ns);
-	look = session_verdicts_interim(s);
-	statusline_erase();
+	snapshot = session_verdicts_interim(s);
 	interim_tick(&s->interim, now_ns);
-	if (look)
+	if (snapshot)
 		session_verdicts_drop(s);
 }
 
@@ -91,7 +90,7 @@ static void at_end(void *ctx)
 	struct session *s = ctx;
 
 	s->processes.pid = s->at.target.pid;
-	processes_look(&s->processes, s->recorder, link_clock_ns(), true);
+	processes_sample(&s->processes, s->recorder, link_clock_ns(), true);
 	session_verdicts_at_end(s);
 }
 
@@ -103,12 +102,14 @@ static void begin(struct session *s)
 		s->watch.end_ns = now + s->opt->duration_ns;
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
-	s->interim = (struct interim){ .interval_ns = s->opt->interval_ns, .report = session_report_interim, .ctx = s };
+	s->interim = (struct interim){
+		.interval_ns = s->opt->interval_ns, .report = session_report_interim, .ctx = s,
+	};
 	interim_begin(&s->interim, now);
 	watch_count_threads(&s->watch, now);
 	s->processes.pid = s->at.target.pid;
 	if (!s->opt->program)
-		processes_look(&s->processes, s->recorder, now, false);
+		processes_sample(&s->processes, s->recorder, now, false);
 	if (s->at.under_gdb) {
 		gdb_begin(s);
 		return;
@@ -120,9 +121,9 @@ static void begin(struct session *s)
 
 /*
  * From now on only a signal that ends us makes the signalfd readable: SIGUSR1 asks for a report, and the
- * final one is coming anyway.
+ * final one is made anyway.
  */
-static void ignore_wishes(struct session *s)
+static void ignore_report_requests(struct session *s)
 {
 	const sigset_t set = ends();
 
@@ -133,7 +134,7 @@ static void leave(struct session *s)
 {
 	uint32_t left;
 
-	ignore_wishes(s);
+	ignore_report_requests(s);
 	session_verdicts_last(s);
 	if (s->watch.end == WATCH_KEEPER_KILLED) {
 		attach_killed(s);
@@ -170,7 +171,7 @@ static void let_signals_end_us(const struct session *s)
 	/* the signals so far have ended the watch, or the look-up of names */
 	while (read(s->signals, &si, sizeof(si)) == sizeof(si))
 		;
-	/* but SIGUSR1 asks for the report that is coming anyway */
+	/* but SIGUSR1 only asks for the report that is made anyway */
 	signal(SIGUSR1, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
@@ -182,7 +183,7 @@ static int report(struct session *s)
 	if (!s->end_ns)
 		s->end_ns = link_clock_ns();
 	interim_end(&s->interim, s->signals);
-	facts_say_missing(&s->watch);
+	facts_log_missing(&s->watch);
 	r = session_record_end(s, &trace);
 	let_signals_end_us(s);
 	/* a watch that begins under gdb ends with a trace: a user who wants a report makes one from it */
@@ -217,7 +218,7 @@ static int watch_and_report(struct session *s)
 	return 0;
 }
 
-/* The program's own status counts, unless we have one to give. */
+/* The program's own status, unless we have failed or the report has a status. */
 static int wait_for_program(struct session *s, int status)
 {
 	int program = spawn_wait(&s->spawn);
@@ -241,7 +242,7 @@ static int run(struct session *s, int argc, char **argv)
 	return r == 0 && status == 0 ? session_report_status(s) : status;
 }
 
-/* The exit status. What is wrong with the rules is logged already. */
+/* The exit status. Errors in the rules are logged already. */
 static int rules_refused(int r)
 {
 	if (r == -EINVAL)

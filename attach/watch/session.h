@@ -56,19 +56,19 @@ struct session {
 	struct processes processes;	/* memory use of it and its children */
 	struct reporting *reporting;
 	struct verdict_asked *asked;	/* --who-points-at */
-	struct verdict_snapshot *look;		/* which blocks are still reached */
+	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */
 		uint32_t request;	/* the number of its newest request */
-		int not_taken;		/* -errno: the target could not be taken over from it */
+		int take_over_error;	/* -errno: the target could not be taken over from it */
 		pid_t copy;		/* of ourselves, which saves the trace so far; 0: none */
 	} gdb;
 	/* called when the target is stopped at its end, possibly before the watch has begun */
 	void (*at_end)(void *session);
 	bool hold_end;		/* if the target ends by itself, it must be copied before */
 	bool spawned, allocator_reported;
-	uint64_t end_ns;	/* when the watch ended; 0: it goes on */
+	uint64_t end_ns;	/* when the watch ended; 0: it has not */
 };
 
 /* Watch as @opt says. Returns the exit status. */

@@ -24,7 +24,7 @@
 #include "trace/rotate_names.h"
 
 /* Pieces of an older run must not be taken for ours later. */
-static int look_for_pieces(const struct options *opt)
+static int check_pieces(const struct options *opt)
 {
 	uint32_t piece;
 	bool in_pieces = opt->trace.rotate_bytes && rotate_possible(opt->output);
@@ -45,7 +45,7 @@ int session_record_open(struct session *s)
 		.path = s->opt->output, .rotate_bytes = s->opt->trace.rotate_bytes, .raw = s->opt->trace.raw,
 		.alone = s->opt->command == COMMAND_GDB,
 	};
-	int r = trace.path ? look_for_pieces(s->opt) : 0;
+	int r = trace.path ? check_pieces(s->opt) : 0;
 
 	if (r < 0)
 		return r;
@@ -79,7 +79,9 @@ void session_record_objects(struct session *s, uint64_t now_ns)
 
 int session_record_names(struct session *s, bool all)
 {
-	const struct livenames_options opt = { .debuginfod = s->opt->stacks.debuginfod, .stop = s->signals, .all = all };
+	const struct livenames_options opt = {
+		.debuginfod = s->opt->stacks.debuginfod, .stop = s->signals, .all = all,
+	};
 
 	return livenames_run(s->recorder, s->at.modules, &s->at.fs, &opt);
 }
@@ -97,7 +99,7 @@ void session_record_tick(struct session *s, uint64_t now_ns)
 
 	session_record_allocator(s, now_ns);
 	watch_count_threads(&s->watch, now_ns);
-	processes_look(&s->processes, s->recorder, now_ns, false);
+	processes_sample(&s->processes, s->recorder, now_ns, false);
 	facts_progress(s->recorder, &s->watch, now_ns);
 	recorder_tick(s->recorder, t);
 }
@@ -108,7 +110,8 @@ enum watch_end session_record_may_go_on(const struct session *s)
 
 	if (r->out_of_memory)
 		return WATCH_MEMORY;
-	return r->trace_error && (s->opt->trace.end_on_error || r->wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
+	return r->trace_error && (s->opt->trace.end_on_error ||
+				  r->wanted.alone) ? WATCH_TRACE : WATCH_GOES_ON;
 }
 
 /* --- the end --- */
@@ -118,7 +121,7 @@ static bool asks_for_pointers(const struct options *opt)
 	return opt->single.nwho_points_at || opt->single.who_points_at_verdict != VERDICT_UNKNOWN;
 }
 
-static int make_whole(struct session *s)
+static int complete(struct session *s)
 {
 	int r;
 
@@ -127,10 +130,10 @@ static int make_whole(struct session *s)
 		sampling_end(s->sampling, s->end_ns);
 	watch_count_threads(&s->watch, s->end_ns);
 	if (s->watch.end != WATCH_EXEC)
-		processes_look(&s->processes, s->recorder, s->end_ns, true);
+		processes_sample(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes,
+	verdict_snapshot_judge(s->snapshot, s->recorder, s->opt->what.exact_sizes,
 			       asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
@@ -145,7 +148,7 @@ static int make_whole(struct session *s)
 
 int session_record_end(struct session *s, int *trace)
 {
-	const int r = make_whole(s);
+	const int r = complete(s);
 
 	*trace = recorder_end(s->recorder);
 	return r;
@@ -171,9 +174,9 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 	session_record_allocator(s, link_clock_ns());
 	session_record_objects(s, link_clock_ns());
 	if (s->at.under_gdb && session_verdicts_wanted(s))
-		verdict_snapshot_fail(s->look, VERDICTS_UNDER_GDB);
+		verdict_snapshot_fail(s->snapshot, VERDICTS_UNDER_GDB);
 	/*
-	 * the last copy has answered, or gdb's user did not wait for it; we must not wait either, since
+	 * the previous copy has answered, or gdb's user did not wait for it; we must not wait either, since
 	 * events must be read
 	 */
 	if (s->gdb.copy) {
@@ -192,6 +195,6 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() == self)
 		done(s, save(s, path));
-	/* not exit: what is buffered is the parent's */
+	/* not exit(), which would write what the parent has buffered */
 	_exit(0);
 }

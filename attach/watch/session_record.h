@@ -25,7 +25,8 @@ void session_record_close(struct session *s);
 void session_record_tick(struct session *s, uint64_t now_ns);
 
 /*
- * WATCH_GOES_ON, unless memory is short, or the trace cannot be written and the user has chosen to end then.
+ * WATCH_GOES_ON, unless the ledger is out of memory, or the trace cannot be written and the user has chosen
+ * to end then.
  */
 enum watch_end session_record_may_go_on(const struct session *s);
 
@@ -35,8 +36,8 @@ enum watch_end session_record_may_go_on(const struct session *s);
 void session_record_objects(struct session *s, uint64_t now_ns);
 
 /*
- * Record the allocator. Not before the linker of a new program has done its work: at the first tick, or in a
- * shorter watch at its end.
+ * Record which allocator is used. Not before the dynamic linker of a new program is done: at the first tick,
+ * or in a shorter watch at its end.
  */
 void session_record_allocator(struct session *s, uint64_t now_ns);
 
@@ -50,9 +51,10 @@ must_check int session_record_names(struct session *s, bool all);
 must_check int session_record_end(struct session *s, int *trace);
 
 /*
- * A whole trace of the watch so far, under @path, while the watch goes on: made by a copy of ourselves, which
- * then calls @done with 0 or -errno (logged). 0, or -errno if there is no copy.
+ * Save a whole trace of the watch so far as @path, while the watch continues: a copy of ourselves does it,
+ * and then calls @done with 0 or -errno (logged). 0, or -errno if there is no copy.
  */
-must_check int session_record_save(struct session *s, const char *path, void (*done)(struct session *s, int r));
+must_check int session_record_save(struct session *s, const char *path,
+				   void (*done)(struct session *s, int r));
 
 #endif

@@ -41,7 +41,7 @@ int session_report_interim(void *ctx, uint32_t round)
 	s->recorder->trace = NULL;
 	ledger_pass(&s->recorder->ledger, recorder_time(s->recorder, link_clock_ns()));
 	recorder_note(s->recorder, s->recorder->ledger.now_us, "interim report %u: the watch goes on", round);
-	verdict_snapshot_judge(s->look, s->recorder, s->opt->what.exact_sizes, NULL);
+	verdict_snapshot_judge(s->snapshot, s->recorder, s->opt->what.exact_sizes, NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, false);

@@ -10,22 +10,22 @@
 struct session;
 
 /*
- * Finds out first what cannot be written, or is no valid expression. 0 or -errno (logged). Call
- * session_report_close in any case.
+ * Open outputs and parse expressions before the watch begins, so that errors are found then. 0 or -errno
+ * (logged). Call session_report_close in any case.
  */
 must_check int session_report_open(struct session *s);
 void session_report_close(struct session *s);
 
 /*
- * The callback interim.report, with the session. It runs in a copy of ourselves, so nothing that it does
- * reaches the watch.
+ * The callback interim.report, with the session. It runs in a copy of ourselves, so it changes nothing of the
+ * watch.
  */
 int session_report_interim(void *ctx, uint32_t round);
 
 /* The final report. 0 or -errno (logged). */
 must_check int session_report_print(struct session *s);
 
-/* The program's exit status if all went well. */
+/* The exit status that the report has, if there was no error. */
 int session_report_status(const struct session *s);
 
 #endif

@@ -16,9 +16,9 @@
 
 int session_verdicts_open(struct session *s)
 {
-	s->look = calloc(1, sizeof(*s->look));
+	s->snapshot = calloc(1, sizeof(*s->snapshot));
 	s->asked = calloc(1, sizeof(*s->asked));
-	if (!s->look || !s->asked)
+	if (!s->snapshot || !s->asked)
 		return -ENOMEM;
 	*s->asked = (struct verdict_asked){ .opt = s->opt, .answer = STRBUF_INIT };
 	return 0;
@@ -26,20 +26,20 @@ int session_verdicts_open(struct session *s)
 
 void session_verdicts_drop(struct session *s)
 {
-	verdict_snapshot_fini(s->look);
+	verdict_snapshot_fini(s->snapshot);
 }
 
 void session_verdicts_close(struct session *s)
 {
-	if (s->look)
-		verdict_snapshot_fini(s->look);
+	if (s->snapshot)
+		verdict_snapshot_fini(s->snapshot);
 	if (s->asked)
 		strbuf_fini(&s->asked->answer);
-	free(s->look);
+	free(s->snapshot);
 	free(s->asked);
 }
 
-/* Events must be read while room is made for the copy of the target. */
+/* Events must be read while memory for the snapshot is allocated. */
 static void read_events(void *ctx)
 {
 	struct session *s = ctx;
@@ -47,7 +47,7 @@ static void read_events(void *ctx)
 	watch_drain(&s->watch);
 }
 
-/* Is there a family whose blocks are memory? Otherwise the target is not stopped for them. */
+/* Is there a family whose blocks are memory? */
 static bool any_memory(const struct session *s)
 {
 	for (size_t i = 0; i < s->rules.nfamilies; i++) {
@@ -60,7 +60,7 @@ static bool any_memory(const struct session *s)
 }
 
 /* Stop the target, copy it, resume it. */
-static bool take(struct session *s, void (*meanwhile)(void *ctx))
+static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
 {
 	const struct verdict_snapshot_wish wish = {
 		.verdicts = s->opt->verdicts,
@@ -68,32 +68,34 @@ static bool take(struct session *s, void (*meanwhile)(void *ctx))
 		.meanwhile = meanwhile, .ctx = s,
 	};
 
-	verdict_snapshot_take(s->look, &s->at.link, s->watch.pid, &wish);
-	if (s->look->state == SNAPSHOT_TAKEN)
+	verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, &wish);
+	if (s->snapshot->state == SNAPSHOT_TAKEN)
 		return true;
 	if (s->opt->verdicts == VERDICTS_YES)
-		log_warn("no verdicts: %s", s->look->why_not);
+		log_warn("no verdicts: %s", s->snapshot->why_not);
 	else
-		log_verbose("no verdicts: %s", s->look->why_not);
+		log_verbose("no verdicts: %s", s->snapshot->why_not);
 	return false;
 }
 
-/* The same while the target goes on: the ledger is brought to the moment of the stop. */
-static bool take_meanwhile(struct session *s)
+/*
+ * The same while events are read; then the ledger has those up to the moment of the stop, and no later ones.
+ */
+static bool take_while_running(struct session *s)
 {
-	if (!take(s, read_events))
+	if (!take_snapshot(s, read_events))
 		return false;
-	watch_drain_until(&s->watch, s->look->had.ring_head);
+	watch_drain_until(&s->watch, s->snapshot->had.ring_head);
 	return true;
 }
 
-static bool nothing_kept(const struct session *s)
+static bool nothing_live(const struct session *s)
 {
 	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
 }
 
 /* Why the target's memory is gone or cannot be read, or NULL. */
-static const char *why_no_look(const struct session *s)
+static const char *why_no_snapshot(const struct session *s)
 {
 	switch (s->watch.end) {
 	case WATCH_TARGET_ENDED:
@@ -111,17 +113,17 @@ static const char *why_no_look(const struct session *s)
 }
 
 /*
- * All that is in the ring happened before the end. It must not be read here, since the reader of the ring has
- * called this.
+ * The records before this one were read already, and there are no later ones. The ring must not be read here,
+ * since the reader of the ring has called this.
  */
 void session_verdicts_at_end(void *ctx)
 {
 	struct session *s = ctx;
 
-	if (s->look->state == SNAPSHOT_NONE && !nothing_kept(s) && take(s, NULL))
-		s->end_ns = s->look->had.at_ns;
-	if (s->look->state == SNAPSHOT_TAKEN)
-		dying_step_out(&s->look->snapshot, s->at.modules, s->backtrace->cfi);
+	if (s->snapshot->state == SNAPSHOT_NONE && !nothing_live(s) && take_snapshot(s, NULL))
+		s->end_ns = s->snapshot->had.at_ns;
+	if (s->snapshot->state == SNAPSHOT_TAKEN)
+		dying_step_out(&s->snapshot->memory, s->at.modules, s->backtrace->cfi);
 }
 
 bool session_verdicts_wanted(const struct session *s)
@@ -138,27 +140,30 @@ bool session_verdicts_interim(struct session *s)
 	 */
 	const bool wished =
 		s->opt->verdicts == VERDICTS_YES ||
-		(s->watch.report_now && session_verdicts_wanted(s) && !why_no_look(s) && !nothing_kept(s));
+		(s->watch.report_now && session_verdicts_wanted(s) && !why_no_snapshot(s) &&
+		 !nothing_live(s));
 
-	if (!wished || s->look->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
+	if (!wished || s->snapshot->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
 		return false;
-	(void)take_meanwhile(s);
+	(void)take_while_running(s);
 	return true;
 }
 
 void session_verdicts_last(struct session *s)
 {
-	const char *why_not = why_no_look(s);
+	const char *why_not = why_no_snapshot(s);
 
-	if (!session_verdicts_wanted(s) || s->watch.end == WATCH_GOES_ON || s->look->state != SNAPSHOT_NONE)
+	if (!session_verdicts_wanted(s) || s->watch.end == WATCH_GOES_ON ||
+	    s->snapshot->state != SNAPSHOT_NONE)
 		return;
 	watch_drain(&s->watch);
 	if (why_not) {
-		verdict_snapshot_fail(s->look, "%s", why_not);
-	} else if (nothing_kept(s)) {
-		verdict_snapshot_fail(s->look, "nothing was kept, so the process was not stopped for them");
-	} else if (take_meanwhile(s)) {
-		s->end_ns = s->look->had.at_ns;
+		verdict_snapshot_fail(s->snapshot, "%s", why_not);
+	} else if (nothing_live(s)) {
+		verdict_snapshot_fail(s->snapshot,
+				      "nothing was kept, so the process was not stopped for them");
+	} else if (take_while_running(s)) {
+		s->end_ns = s->snapshot->had.at_ns;
 		s->watch.closed = true;
 	}
 }

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/statusline.h"
 
-#define BUSY_MS 1		/* how often to look while events flow */
+#define BUSY_MS 1		/* how often to read while there are events */
 #define BUSY_NS 20000000	/* after so long without events: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
 #define TICK_NS 250000000ull
@@ -80,7 +80,8 @@ static void on_keeper_end(struct watch *w)
 	watch_drain(w);
 	if (w->end != WATCH_GOES_ON)
 		return;
-	w->end = atomic_load(&w->link->shared->end.left) == LEFT_NOT ? WATCH_KEEPER_KILLED : WATCH_KEEPER_LEFT;
+	w->end = atomic_load(&w->link->shared->end.left) == LEFT_NOT ? WATCH_KEEPER_KILLED
+								     : WATCH_KEEPER_LEFT;
 }
 
 static void wait_for_news(struct watch *w, int timeout_ms)
@@ -105,7 +106,7 @@ static void wait_for_news(struct watch *w, int timeout_ms)
 		on_keeper_end(w);
 }
 
-/* Set `sleeping`, then look once more: an event in between would not have rung. */
+/* Set `sleeping`, then check the ring once more: for an event in between the keeper has not rung. */
 static void sleep_until_bell(struct watch *w, int timeout_ms)
 {
 	struct ring *r = &w->link->shared->ring;
@@ -120,7 +121,7 @@ static void sleep_until_bell(struct watch *w, int timeout_ms)
  * The keeper's loop runs at least twice a second. If it was stopped (SIGSTOP), the target is stopped with it:
  * continue it, and log that.
  */
-static void look_after_keeper(struct watch *w, uint64_t now)
+static void check_keeper(struct watch *w, uint64_t now)
 {
 	uint64_t beat = atomic_load_explicit(&w->link->shared->beat, memory_order_relaxed);
 
@@ -141,28 +142,28 @@ static void look_after_keeper(struct watch *w, uint64_t now)
 }
 
 /*
- * After a call of the linker no trap is planted until the modules have been read, with the linker done and
- * not calling again meanwhile (trap_rounds.h). So they are read soon; but many calls may follow each other,
- * and reading takes time: a tenth of ours at most. A linker that is never done (left by longjmp, or by the
- * end of its thread) is waited for with a timeout.
+ * After a report of the dynamic linker no trap is planted until the modules have been read, when the linker
+ * was done and did not report again meanwhile (trap_rounds.h). So they are read soon; but many reports may
+ * follow each other, and reading takes time: a tenth of ours at most. A linker that is never done (left by
+ * longjmp, or by the end of its thread) is waited for with a timeout.
  */
 static void follow_modules(struct watch *w, uint64_t now)
 {
 	struct shared *sh = w->link->shared;
-	uint32_t told = atomic_load(&sh->modules.reported);
+	uint32_t reported = atomic_load(&sh->modules.reported);
 	uint64_t took;
 	bool known;
 
-	if (told != w->modules_reported) {
-		w->modules_reported = told;
+	if (reported != w->modules_reported) {
+		w->modules_reported = reported;
 		w->linker = stall_timer_begin(now);
 	}
-	if (told == atomic_load(&sh->modules.seen) || now < w->next_modules_ns ||
+	if (reported == atomic_load(&sh->modules.seen) || now < w->next_modules_ns ||
 	    (stall_timer_look(&w->linker, now) < LINKER_NS && !linker_is_done(w->modules)))
 		return;
 	known = watch_modules(w);
 	if (known)
-		atomic_store(&sh->modules.seen, told);
+		atomic_store(&sh->modules.seen, reported);
 	took = link_clock_ns() - now;
 	w->next_modules_ns = now + (known && took * 10 < TICK_NS ? took * 10 : TICK_NS);
 }
@@ -198,7 +199,7 @@ static void run(struct watch *w, bool until_started)
 		now = link_clock_ns();
 		if (w->end_ns && now >= w->end_ns && w->end == WATCH_GOES_ON)
 			w->end = WATCH_TIME;
-		look_after_keeper(w, now);
+		check_keeper(w, now);
 		if (w->sampling && w->end == WATCH_GOES_ON)
 			poll_sampling(w, now);
 		if (now >= next_progress) {
@@ -212,8 +213,8 @@ static void run(struct watch *w, bool until_started)
 		if (w->end != WATCH_GOES_ON)
 			break;
 		/*
-		 * with a budget there are few events, and the bell rings when no thread is stopped any more:
-		 * that costs less than looking all the time
+		 * with a budget there are few events, and the keeper rings when no thread is stopped any
+		 * more: that costs less than reading every millisecond
 		 */
 		if (!w->sampling && now - last_event < BUSY_NS)
 			wait_for_news(w, BUSY_MS);
@@ -226,13 +227,13 @@ static void run(struct watch *w, bool until_started)
 void watch_count_threads(struct watch *w, uint64_t now_ns)
 {
 	const struct shared *sh = w->link->shared;
-	const uint64_t had = w->counted_ns && now_ns > w->counted_ns ? now_ns - w->counted_ns : 0;
+	const uint64_t elapsed_ns = w->counted_ns && now_ns > w->counted_ns ? now_ns - w->counted_ns : 0;
 	const uint32_t threads = atomic_load_explicit(&sh->threads, memory_order_relaxed);
 	const uint32_t hitting = atomic_load_explicit(&sh->counts.hitting, memory_order_relaxed);
 
 	/* at the target's end no thread is left */
-	w->thread_ns += had * (threads > w->threads ? threads : w->threads);
-	w->hitting_ns += had * (hitting > w->hitting ? hitting : w->hitting);
+	w->thread_ns += elapsed_ns * (threads > w->threads ? threads : w->threads);
+	w->hitting_ns += elapsed_ns * (hitting > w->hitting ? hitting : w->hitting);
 	w->counted_ns = now_ns;
 	w->threads = threads;
 	w->hitting = hitting;

@@ -2,8 +2,9 @@
 /*
  * watch: read the ring until the watch ends, and answer the threads that are held.
  *
- * The controller sleeps on the keeper's doorbell. While events flow it looks every millisecond instead of
- * being woken for each; when they stop, it sets ring->sleeping, and the next event rings.
+ * The controller sleeps until the keeper rings the doorbell. While there are events, it reads them every
+ * millisecond instead of being woken for each; when there are no more, it sets ring->sleeping, and the keeper
+ * rings for the next one.
  */
 #ifndef MM_WATCH_H
 #define MM_WATCH_H
@@ -53,7 +54,7 @@ struct watch {
 	struct backtrace *backtrace;
 	pid_t pid;
 	int signals;			/* signalfd of the signals that end the watch, and SIGUSR1 */
-	bool report_now;		/* SIGUSR1 came: the next tick makes an interim report */
+	bool report_now;		/* after SIGUSR1: the next tick makes an interim report */
 	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */
 	bool started;			/* that exec has happened */
 	struct watch_line line;		/* on the terminal */
@@ -63,11 +64,12 @@ struct watch {
 	int unfollowed_error;		/* why, the first time */
 	uint64_t children;		/* forked, cleaned of traps, detached */
 	uint64_t due_ns;		/* when something of `sampling` is due; 0: nothing */
-	uint32_t modules_reported;		/* with `sampling`: how often the linker has called so far, */
+	uint32_t modules_reported;	/* with `sampling`: how often the linker has reported so far, */
 	struct stall_timer linker;		/* timeout for it to be done since then, */
 	uint64_t next_modules_ns;	/* and when the modules may be read again */
-	uint64_t beat, beat_ns;		/* the keeper's last heartbeat that was seen, and when, */
-	struct stall_timer silence;	/* and timeout for the next one */
+	/* the last value of the keeper's counter `beat`, and when it was seen */
+	uint64_t beat, beat_ns;
+	struct stall_timer silence;	/* timeout for the next one */
 	uint64_t troubles;		/* errors that the keeper has reported */
 	struct watch_gap gaps[WATCH_GAPS];
 	size_t ngaps;			/* further ones are added to the last */
@@ -104,7 +106,7 @@ void watch_count_threads(struct watch *w, uint64_t now_ns);
 /* Read events until the watch ends; w->end is the reason. */
 void watch_run(struct watch *w);
 
-/* In start mode: run until the program's exec has been dealt with, or has failed. */
+/* In start mode: run until the program's exec has been handled, or has failed. */
 void watch_until_started(struct watch *w);
 
 /* Record that nothing was seen from @start_ns to @end_ns. */

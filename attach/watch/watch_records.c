@@ -29,20 +29,20 @@ static void release(struct watch *w, const struct record *rec)
 		log_warn_errno(r, "thread %u is not released", rec->tid);
 }
 
-static void say_failed(const char *what, int r)
+static void log_failed(const char *what, int r)
 {
 	if (r < 0 && r != -EPIPE && r != -ESRCH)
 		log_warn_errno(r, "%s", what);
 }
 
 /* Plant traps for the modules as they are known now, unless something has failed before (@r). */
-static void plant_anew(struct watch *w, int r, const char *failed)
+static void plant_new(struct watch *w, int r, const char *failed)
 {
 	if (r == 0)
 		r = planting_plan(w->planting);
 	if (r == 0)
 		r = planting_plant(w->planting);
-	say_failed(failed, r);
+	log_failed(failed, r);
 	backtrace_modules_changed(w->backtrace);
 }
 
@@ -55,7 +55,7 @@ bool watch_modules(struct watch *w)
 	/* the target's end is reported by another record */
 	if (r < 0 && r != -ESRCH && r != -EPIPE && w->unfollowed++ == 0)
 		w->unfollowed_error = r;
-	plant_anew(w, r, "cannot follow the change of modules");
+	plant_new(w, r, "cannot follow the change of modules");
 	return r == 0;
 }
 
@@ -82,7 +82,7 @@ static void on_first_exec(struct watch *w)
 	r = modules_refresh(w->modules, true);
 	if (r == 0)
 		r = planting_plan_linker(w->planting);
-	plant_anew(w, r, "cannot watch the program's start");
+	plant_new(w, r, "cannot watch the program's start");
 	w->begin(w->begin_ctx);
 	w->started = true;
 }
@@ -177,7 +177,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 
 static void on_trouble(struct watch *w, const struct record *rec)
 {
-	/* a thousand equal errors are one to the reader */
+	/* there may be thousands of equal errors: a few of them are logged */
 	if (w->troubles++ >= 5)
 		return;
 	if (rec->value)
@@ -199,7 +199,7 @@ static void on_gap(struct watch *w, const struct record *rec)
 	watch_add_gap(w, rec->time_ns - rec->value, rec->time_ns,
 		      "events were not read fast enough, and hits were dropped");
 	tally_gap(w->tally);
-	/* a call of the dynamic linker may be among what was lost */
+	/* a hit of the dynamic linker's trap may be among those that were dropped */
 	watch_modules(w);
 }
 

@@ -35,7 +35,7 @@ def test_it_is_as_the_document_says(name, part, tmp_path):
 # --- options ---
 
 def known_options():
-    told = subprocess.run([MMATTACH, "help"], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run([MMATTACH, "help", "all"], capture_output=True, text=True, check=True).stdout
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", told))
 
 

@@ -73,9 +73,9 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns)
 {
 	bool round = k->budget.cost.round;
 
-	cost_charge(k, since_ns, round ? COST_METERED : COST_ATTACHED);
+	cost_charge(k, since_ns, round ? COST_ROUND : COST_ATTACHED);
 	if (round)
-		cost_goes_on(k, t->tid);
+		cost_resumed(k, t->tid);
 }
 
 void budget_stepped(struct keeper *k, uint32_t trap)
@@ -85,7 +85,7 @@ void budget_stepped(struct keeper *k, uint32_t trap)
 
 void budget_waited(struct keeper *k, struct tracee *t)
 {
-	cost_charge(k, t->stopped_ns, COST_ASKED);
+	cost_charge(k, t->stopped_ns, COST_HELD);
 	t->stopped_ns = k->now_ns;
 }
 
@@ -93,7 +93,8 @@ bool budget_wants_hold(struct keeper *k, uint32_t trap)
 {
 	_Atomic uint32_t *hold = &k->shared->meters[trap].hold;
 
-	return atomic_load_explicit(hold, memory_order_relaxed) && cost_may_hold(k) && atomic_exchange(hold, 0);
+	return atomic_load_explicit(hold, memory_order_relaxed) && cost_may_hold(k) &&
+	       atomic_exchange(hold, 0);
 }
 
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t)

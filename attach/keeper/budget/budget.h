@@ -8,7 +8,7 @@
  *	stops	budget_woken, budget_idle			when they began, as far as known
  *		budget_serve, budget_hit, budget_served		one stop, until after it is served
  *		budget_waited					one that waited for the controller
- *		budget_wants_hold, budget_hold_ns		shall it wait, and how long
+ *		budget_wants_hold, budget_hold_ns		may it wait, and for how long
  *	time	budget_sleep_ns, budget_round			when sites are due; serving those
  *		budget_quiet, budget_pause			no thread is stopped; all will be
  */
@@ -50,7 +50,7 @@ void budget_woken(struct keeper *k, pid_t tid, uint64_t slept_ns);
 /* We have slept, and no thread has stopped until k->now_ns. */
 void budget_idle(struct keeper *k);
 
-/* When a thread stopped whose stop we learn of just now, after sleeping. */
+/* When a thread has stopped whose stop is seen just now, after the keeper has slept. */
 uint64_t budget_stopped_ns(const struct keeper *k);
 
 /* Before @t, which is stopped, is served; only if k->paid. */
@@ -69,8 +69,8 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns);
 void budget_stepped(struct keeper *k, uint32_t trap);
 
 /*
- * @t has waited for the controller since t->stopped_ns, and no longer does: from now on it is stopped for
- * another reason.
+ * @t has waited for the controller since t->stopped_ns, and does so no longer: that is charged, and a stop
+ * from now on is charged anew.
  */
 void budget_waited(struct keeper *k, struct tracee *t);
 
@@ -86,7 +86,7 @@ uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t);
 /* No thread is stopped any more: @tid was the last one. Only if k->paid. */
 void budget_quiet(struct keeper *k, pid_t tid);
 
-/* All threads are about to be stopped. */
+/* A pause begins: all threads are about to be stopped. */
 void budget_pause(struct keeper *k);
 
 /* Once per iteration of the loop: cost, modules, and the sites that are due. */

@@ -13,7 +13,7 @@
 /* the budget divided by this is reserved for a single delay of ours that is longer than any before */
 #define MARGIN 10
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_ns(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -65,8 +65,8 @@ void cost_init(struct keeper *k)
 	c->delay_ns = read_delay(c);
 	k->now_ns = keeper_clock_ns();
 	token_bucket_init(&c->bucket, k->shared->budget_ppm, k->now_ns);
-	c->metered_ns = stop_ns(c);
-	c->hold_ns = (uint64_t)least(c->bucket.capacity_ns / COST_HOLDS, COST_HOLD_NS);
+	c->trap_stop_ns = stop_ns(c);
+	c->hold_ns = (uint64_t)min_ns(c->bucket.capacity_ns / COST_HOLDS, COST_HOLD_NS);
 	k->began.asked_ns = k->now_ns;
 	c->most_burst_ns = FIRST_BURST * stop_ns(c);
 	c->open = true;
@@ -94,7 +94,7 @@ void cost_woken(struct keeper *k, pid_t tid, uint64_t slept_ns)
 	c->woken_by = tid;
 	c->woken_ns = k->now_ns;
 	/* whether we slept must not depend on what is learned from awake_ns: so the child's figure is used */
-	c->awake_ns = k->now_ns - slept_ns < late + c->learned.shown.wake_ns ? 0 : k->now_ns - late;
+	c->awake_ns = k->now_ns - slept_ns < late + c->learned.calibrated.wake_ns ? 0 : k->now_ns - late;
 }
 
 void cost_idle(struct keeper *k)
@@ -118,9 +118,9 @@ void cost_hit(struct keeper *k, const struct tracee *t)
 		stop_cost_learn_stopped(&c->learned, t->tid, &slices, seen, &c->latency);
 }
 
-void cost_goes_on(struct keeper *k, pid_t tid)
+void cost_resumed(struct keeper *k, pid_t tid)
 {
-	stop_cost_learn_goes_on(&k->budget.cost.learned, tid, keeper_clock_ns());
+	stop_cost_learn_resumed(&k->budget.cost.learned, tid, keeper_clock_ns());
 }
 
 void cost_serve(struct keeper *k, const struct tracee *t)
@@ -137,13 +137,13 @@ void cost_pause(struct keeper *k)
 		(void)quiet_clock_end(&k->budget.cost.quiet, 0, now_by_both(k, k->now_ns));
 }
 
-/* The mean cost of a stop for a metered trap, over the last dozens. */
+/* The mean cost of a stop at a trap with rounds, over the last dozens. */
 static void learn_stop(struct keeper *k, uint64_t ns)
 {
 	struct cost *c = &k->budget.cost;
 
-	c->metered_ns = (15 * c->metered_ns + ns) / 16;
-	atomic_store_explicit(&k->shared->budget.metered_ns, c->metered_ns, memory_order_relaxed);
+	c->trap_stop_ns = (15 * c->trap_stop_ns + ns) / 16;
+	atomic_store_explicit(&k->shared->budget.trap_stop_ns, c->trap_stop_ns, memory_order_relaxed);
 }
 
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
@@ -155,18 +155,18 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 		return;
 	ns = now - since_ns + c->latency.restart_ns;
 	token_bucket_take(&c->bucket, ns, now);
-	if (what == COST_ASKED)
+	if (what == COST_HELD)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
 	else	/* attaching, which stops all running threads, is the first example of a burst */
 		c->burst_ns += ns;
-	if (what == COST_METERED)
+	if (what == COST_ROUND)
 		learn_stop(k, ns);
-	if (what == COST_METERED && !c->open)
+	if (what == COST_ROUND && !c->open)
 		c->late_ns += ns;
 	if (what == COST_ATTACHED && k->watching)
 		ten_seconds_add(&c->attached, ns, now);
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.had.worst_ns / PPM_NS,
+	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.recent.worst_ns / PPM_NS,
 			      memory_order_relaxed);
 }
 
@@ -174,7 +174,7 @@ void cost_quiet(struct keeper *k, pid_t tid)
 {
 	struct cost *c = &k->budget.cost;
 
-	/* this asks for the CPU time of all threads: not without need */
+	/* beginning asks the kernel for the CPU time of all threads, which takes long: not without need */
 	if (!c->quiet.on)
 		quiet_clock_begin(&c->quiet, tid, now_by_both(k, keeper_clock_ns() + c->latency.restart_ns));
 	if (c->burst_ns > c->most_burst_ns)
@@ -199,16 +199,16 @@ static int64_t reserve_ns(const struct cost *c)
 }
 
 /*
- * Bursts that are nearly as large as what may be spent at all must not keep the budget closed for ever: then
- * a full token bucket, or ten quiet seconds, must suffice.
+ * Bursts that are nearly as large as what may be spent at all must not keep the budget closed for ever: so
+ * the limits have a maximum, and a full token bucket and ten quiet seconds always suffice.
  */
 static bool is_spent(const struct keeper *k, struct cost *c, uint64_t now)
 {
 	struct token_bucket *s = &c->bucket;
-	int64_t held = holds_ns(c, k->held);
+	int64_t held = holds_ns(c, k->held), burst = (int64_t)c->most_burst_ns;
 
-	return token_bucket_level(s, now) < least((int64_t)c->most_burst_ns + held, s->capacity_ns * 3 / 4) ||
-	       token_bucket_room(s, now) < least(reserve_ns(c) + held, s->promise_ns * 3 / 4);
+	return token_bucket_level(s, now) < min_ns(burst + held, s->capacity_ns * 3 / 4) ||
+	       token_bucket_room(s, now) < min_ns(reserve_ns(c) + held, s->promise_ns * 3 / 4);
 }
 
 /* A hold is only a request: it has no such limits. */
@@ -232,31 +232,31 @@ uint64_t cost_timeout_ns(const struct keeper *k, const struct tracee *t)
 }
 
 /*
- * Little is enough: hot sites wait for their part by themselves (cost_spare), and the others shall not wait
- * for that.
+ * Is there enough to open again? Little is enough: hot sites wait for what they need by themselves
+ * (cost_spare), and the others should not wait for that.
  */
 static bool is_ample(struct cost *c, uint64_t now)
 {
 	struct token_bucket *s = &c->bucket;
 	int64_t burst = c->most_burst_ns;
 
-	return token_bucket_level(s, now) >= least(s->capacity_ns / 8 + burst, s->capacity_ns) &&
+	return token_bucket_level(s, now) >= min_ns(s->capacity_ns / 8 + burst, s->capacity_ns) &&
 	       token_bucket_room(s, now) >=
-		       least(reserve_ns(c) + burst / 2 + s->capacity_ns / 8, s->promise_ns * 19 / 20);
+		       min_ns(reserve_ns(c) + burst / 2 + s->capacity_ns / 8, s->promise_ns * 19 / 20);
 }
 
 void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out)
 {
 	uint64_t now = keeper_clock_ns();
 	struct token_bucket *s = &k->budget.cost.bucket;
-	int64_t burst = least(k->budget.cost.most_burst_ns, s->capacity_ns * 3 / 4);
-	int64_t kept = late ? burst : (s->capacity_ns + burst) / 2;
-	int64_t tokens = token_bucket_level(s, now) - kept,
+	int64_t burst = min_ns(k->budget.cost.most_burst_ns, s->capacity_ns * 3 / 4);
+	int64_t reserved = late ? burst : (s->capacity_ns + burst) / 2;
+	int64_t tokens = token_bucket_level(s, now) - reserved,
 		room = token_bucket_room(s, now) - reserve_ns(&k->budget.cost) - s->capacity_ns / 8;
 
 	*out = (struct round_queue_tokens){
-		.spare_ns = least(tokens, room), .most_ns = s->capacity_ns - kept,
-		.ppm = TOKEN_BUCKET_FILL(s->ppm), .stop_ns = k->budget.cost.metered_ns,
+		.spare_ns = min_ns(tokens, room), .most_ns = s->capacity_ns - reserved,
+		.ppm = TOKEN_BUCKET_FILL(s->ppm), .stop_ns = k->budget.cost.trap_stop_ns,
 	};
 }
 
@@ -292,7 +292,7 @@ bool cost_round(struct keeper *k)
 	}
 	if (!k->leave_reason && ten_seconds_sum(&c->attached, now) > c->bucket.promise_ns)
 		k->leave_reason = LEFT_BUDGET;
-	if (c->open ? !k->reader.unheard && !is_spent(k, c, now) : k->reader.unheard || !is_ample(c, now))
+	if (c->open ? !k->reader.silent && !is_spent(k, c, now) : k->reader.silent || !is_ample(c, now))
 		return false;
 	set_open(k, !c->open);
 	return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost: what stops cost the target, and whether metered traps may be planted.
+ * cost: what stops cost the target, and whether traps with rounds (trap_rounds.h) may be planted.
  *
  * Every stop of a thread is charged, whatever its reason, from the int3 (or signal, thread creation,
  * interrupt) until the thread runs again:
@@ -9,8 +9,8 @@
  *	    |─── wake_ns ─────|                  |── restart_ns ──|
  *	    |─ our delay in the run queue ─|─ serving ─|
  *
- * wake_ns and restart_ns are measured on a child at the start, and raised if the target's own threads show
- * longer ones (stop_cost_learn.h).
+ * The latencies are measured on a child at the start (stop_cost_calibrate.h), and raised if the target's own
+ * threads show longer ones (stop_cost_learn.h).
  *
  * Our delay in the run queue is read from /proc/self/schedstat, and charged to every thread that is found
  * stopped after it. If it is not known when a stop began, it counts from when all threads were last asked.
@@ -19,7 +19,7 @@
  *	open	── the token bucket is nearly empty, or the last ten seconds nearly full ──▶	closed
  *		◀── both have enough for a while ──
  *
- * Closed: all metered traps are lifted (trap_rounds.h). It is also closed while no process reads the ring
+ * Closed: all traps with rounds are lifted. It is also closed while the controller does not read the ring
  * (loop_watch_reader).
  *
  * "Nearly" is the largest recent burst: what threads that have run into traps already can still cost, all at
@@ -52,9 +52,9 @@ struct tracee;
 
 /* Why a thread was stopped. */
 enum cost_of {
-	COST_METERED,		/* a metered trap: can be avoided */
+	COST_ROUND,		/* a trap with rounds: can be avoided */
 	COST_ATTACHED,		/* cannot be avoided as long as we are attached */
-	COST_ASKED,		/* the controller had it held, and limits that itself */
+	COST_HELD,		/* it was held; the controller limits how often it asks for that */
 };
 
 struct cost {
@@ -65,17 +65,17 @@ struct cost {
 	uint64_t delay_ns;		/* in the run queue, so far */
 	pid_t woken_by;			/* the thread whose stop has woken us, or 0 */
 	uint64_t woken_ns;		/* when we woke up, */
-	uint64_t awake_ns;		/* and would have, with a processor at once; 0: not known */
+	uint64_t awake_ns;		/* and would have, had a processor been free; 0: not known */
 	struct token_bucket bucket;
 	struct ten_seconds attached;	/* of COST_ATTACHED */
 	struct quiet_clock quiet;
 	uint64_t burst_ns, most_burst_ns; /* since the last quiet time; the largest recent one */
-	uint64_t metered_ns;		/* recent cost of a stop for a metered trap */
+	uint64_t trap_stop_ns;		/* recent mean cost of a stop at a trap with rounds */
 	/* spent since it was closed, on threads that had run into traps before these were lifted */
 	uint64_t late_ns;
 	uint64_t hold_ns;		/* timeout of a hold */
-	uint64_t next_fade_ns;
-	/* of the stop that is being served: it is for a metered trap; it ended a quiet time */
+	uint64_t next_fade_ns;		/* when most_burst_ns shrinks next */
+	/* of the stop that is being served: it is at a trap with rounds; it ended a quiet time */
 	bool round, counts;
 };
 
@@ -95,18 +95,18 @@ void cost_idle(struct keeper *k);
 void cost_serve(struct keeper *k, const struct tracee *t);
 
 /*
- * @t has run into a metered trap, and its registers were read: so it is off its processor, and the kernel's
- * account of it is complete.
+ * @t has run into a trap with rounds, and its registers were read: so it is off its processor, and the
+ * kernel's account of it is complete.
  */
 void cost_hit(struct keeper *k, const struct tracee *t);
 
 /* A thread that was stopped since @since_ns resumes now. */
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what);
 
-/* @tid, which was stopped by a metered trap, has resumed. */
-void cost_goes_on(struct keeper *k, pid_t tid);
+/* @tid, which was stopped by a trap with rounds, has resumed. */
+void cost_resumed(struct keeper *k, pid_t tid);
 
-/* All threads are about to be stopped. */
+/* A pause begins: all threads are about to be stopped. */
 void cost_pause(struct keeper *k);
 
 /* May one more thread wait for the controller? */
@@ -122,9 +122,12 @@ void cost_quiet(struct keeper *k, pid_t tid);
 uint64_t cost_work_ns(const struct keeper *k);
 
 /*
- * What is left for rounds that can wait: what the token bucket holds above half, so that traps whose rounds
- * cannot wait are not lifted for their sake. @late: these rounds have waited too long, since rarely hit sites
- * take all there is; then it is what the bucket holds above the level at which all traps are lifted.
+ * What is left for rounds that can wait. All traps are lifted when the token bucket holds less than a burst
+ * (three quarters of its capacity, if the burst is larger). Rounds that can wait get what it holds above the
+ * middle between that level and its capacity, so that they do not cause traps to be lifted whose rounds
+ * cannot wait. @late: these rounds have waited too long, since rarely hit sites take all there is; then it is
+ * what the bucket holds above that level itself. In both cases it is no more than the last ten seconds leave,
+ * less a reserve.
  */
 void cost_spare(struct keeper *k, bool late, struct round_queue_tokens *out);
 

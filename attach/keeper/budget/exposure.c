@@ -2,14 +2,14 @@
 #include "attach/keeper/budget/exposure.h"
 
 #define MARK_NS 1000000000ull
-#define ENOUGH_NS 20000000	/* of quiet time: before that the pace is not known */
+#define ENOUGH_NS 20000000	/* of quiet time: before that the rate of CPU time is not known */
 
 bool exposure_due(const struct exposure *p, uint64_t now_ns)
 {
 	return now_ns >= p->next_ns;
 }
 
-void exposure_note(struct exposure *p, uint64_t now_ns, struct exposure_mark mark)
+void exposure_add_mark(struct exposure *p, uint64_t now_ns, struct exposure_mark mark)
 {
 	p->marks[p->n++ % EXPOSURE_MARKS] = mark;
 	p->next_ns = now_ns + MARK_NS;
@@ -20,7 +20,7 @@ static const struct exposure_mark *oldest(const struct exposure *p)
 	return &p->marks[p->n < EXPOSURE_MARKS ? 0 : p->n % EXPOSURE_MARKS];
 }
 
-uint64_t exposure_most(const struct exposure *p, struct exposure_mark now, uint64_t quiet_ns)
+uint64_t exposure_max_work(const struct exposure *p, struct exposure_mark now, uint64_t quiet_ns)
 {
 	const struct exposure_mark *then = oldest(p);
 	uint64_t quiet = now.quiet_ns - then->quiet_ns, work = now.work_ns - then->work_ns, most;
@@ -35,8 +35,8 @@ static bool is_hot(const struct exposure_span *s)
 	return s->full && s->quiet_hits && (s->hot || s->wall_ns < s->hits * EXPOSURE_HOT_NS);
 }
 
-uint64_t exposure_worth(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now,
-			uint32_t *hits)
+uint64_t exposure_of_span(const struct exposure *p, const struct exposure_span *s, struct exposure_mark now,
+			  uint32_t *hits)
 {
 	const struct exposure_mark *then = oldest(p);
 	uint64_t quiet = now.quiet_ns - then->quiet_ns, work = now.work_ns - then->work_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exposure_spans: the exposure intervals of metered traps, from planting to lifting: what the clocks show
- * meanwhile, and what is added to the site's meter (site_stats.h, exposure.h).
+ * exposure_spans: the exposure intervals of traps with rounds, from planting to lifting: what the clocks show
+ * meanwhile (exposure.h), and what is added to the site's sums (site_stats.h).
  */
 #ifndef MM_EXPOSURE_SPANS_H
 #define MM_EXPOSURE_SPANS_H

@@ -9,7 +9,7 @@
  * How often a hot site is hit is measured in quiet time only: a thread that is stopped for 20 us at each hit
  * hits less often than it otherwise would. So the hit that ends a quiet time counts, and hits of other
  * threads until the next quiet time do not. If processors are scarce, a thread that was stopped has lost its
- * processor, and waits for the next one: then only `work` shows how far it has come.
+ * processor, and waits for another one: then only `work` shows how much it has done.
  */
 #ifndef MM_QUIET_CLOCK_H
 #define MM_QUIET_CLOCK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/budget/round_queue.h"
 
-/* looked at so often: owed hits may never come, and then there is enough sooner */
+/* checked at least so often: if owed hits are no longer expected, there is enough sooner */
 #define LOOK_NS 100000000ull
 
 void round_queue_wait(struct round_queue *t, uint32_t i, uint64_t now_ns)
@@ -20,8 +20,8 @@ uint32_t round_queue_first(const struct round_queue *t, uint64_t now_ns)
 }
 
 /*
- * What is missing for @hits more. A round that costs more than there can ever be begins when nearly all of
- * that is there, and nothing else is owed.
+ * What is missing for @hits more. A round may cost more than there can ever be to spend: it begins when three
+ * quarters of that are there, and nothing else is owed.
  */
 static int64_t missing_ns(const struct round_queue *t, uint32_t hits, const struct round_queue_tokens *p)
 {

@@ -6,7 +6,7 @@
  *	round over ──▶ waits, longest first ──▶ enough is left, no other began just before ──▶ round begins
  *
  * These rounds can wait; those of rarely hit sites, and of sites that seem to leak, cannot. So hot sites get
- * what the others leave: a round begins when what is left can pay for its hits, and for those still to come
+ * what the others leave: a round begins when what is left can pay for its hits, and for those still expected
  * in rounds that have begun. Whatever is spent reduces that, so that rounds become as rare as necessary. If
  * they did not wait, each of some fifty hot sites would spend all there is as soon as there is something, and
  * traps would hardly be planted anywhere.
@@ -28,14 +28,14 @@
 struct round_queue {
 	struct time_heap waiting;	/* by when they began to wait */
 	uint64_t look_ns;	/* no round begins before */
-	uint64_t owed;		/* hits that may still come in rounds that have begun */
+	uint64_t owed;		/* hits that are still expected in rounds that have begun */
 };
 
 /* What there is to spend. */
 struct round_queue_tokens {
-	int64_t spare_ns;	/* now; negative: nothing, until so much has come in */
+	int64_t spare_ns;	/* now; negative: nothing, until so much has been filled in */
 	int64_t most_ns;	/* the most that it can become */
-	uint64_t ppm;		/* the rate at which it comes in */
+	uint64_t ppm;		/* the rate at which it is filled */
 	uint64_t stop_ns;	/* cost of a hit */
 };
 
@@ -43,17 +43,17 @@ struct round_queue_tokens {
 void round_queue_wait(struct round_queue *t, uint32_t i, uint64_t now_ns);
 void round_queue_drop(struct round_queue *t, uint32_t i);
 
-/* The site whose round is next, if one may begin at all; or TIME_HEAP_NONE. */
+/* The site whose round is next; TIME_HEAP_NONE if there is none, or none may begin yet. */
 uint32_t round_queue_first(const struct round_queue *t, uint64_t now_ns);
 
 /*
- * May the round of the first site begin, of which @hits are to be paid? Then it no longer waits, and they are
- * owed. The next look is @chance_ns later than it must be.
+ * May the round of the first site begin, of which @hits are expected? Then the site no longer waits, and the
+ * hits are owed. Whether another round may begin is checked @chance_ns later than it could be.
  */
 bool round_queue_begin(struct round_queue *t, uint64_t now_ns, uint32_t hits,
 		       const struct round_queue_tokens *p, uint64_t chance_ns);
 
-/* @hits of the owed hits have come, or will not come. */
+/* @hits of the owed hits have been served, or are no longer expected. */
 void round_queue_paid(struct round_queue *t, uint32_t hits);
 
 #endif

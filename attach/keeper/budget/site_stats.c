@@ -8,27 +8,27 @@
 #define TRIES 600		/* or waits for a processor: 50 ms */
 #define WAIT_NS 100000
 
-static uint64_t look(const _Atomic uint64_t *p)
+static uint64_t load(const _Atomic uint64_t *p)
 {
 	return atomic_load_explicit(p, memory_order_relaxed);
 }
 
-static void put(_Atomic uint64_t *p, uint64_t value)
+static void store(_Atomic uint64_t *p, uint64_t value)
 {
 	atomic_store_explicit(p, value, memory_order_relaxed);
 }
 
 static void copy(const struct site_stats *m, struct site_stats_sums *out)
 {
-	out->rounds = look(&m->rounds);
-	out->full = look(&m->full);
-	out->hits = look(&m->hits);
-	out->exposed_us = look(&m->exposed_us);
-	out->hits2 = look(&m->hits2);
-	out->hits_exposed = look(&m->hits_exposed);
-	out->exposed2 = look(&m->exposed2);
-	out->missed = look(&m->missed);
-	out->stood_us = look(&m->stood_us);
+	out->rounds = load(&m->rounds);
+	out->full = load(&m->full);
+	out->hits = load(&m->hits);
+	out->exposed_us = load(&m->exposed_us);
+	out->hits2 = load(&m->hits2);
+	out->hits_exposed = load(&m->hits_exposed);
+	out->exposed2 = load(&m->exposed2);
+	out->missed = load(&m->missed);
+	out->stood_us = load(&m->stood_us);
 }
 
 void site_stats_read(const struct site_stats *m, struct site_stats_sums *out)
@@ -59,15 +59,15 @@ static void write_all(struct site_stats *m, const struct site_stats_sums *s)
 
 	atomic_store_explicit(&m->version, version + 1, memory_order_relaxed);
 	atomic_thread_fence(memory_order_release);
-	put(&m->rounds, s->rounds);
-	put(&m->full, s->full);
-	put(&m->hits, s->hits);
-	put(&m->exposed_us, s->exposed_us);
-	put(&m->hits2, s->hits2);
-	put(&m->hits_exposed, s->hits_exposed);
-	put(&m->exposed2, s->exposed2);
-	put(&m->missed, s->missed);
-	put(&m->stood_us, s->stood_us);
+	store(&m->rounds, s->rounds);
+	store(&m->full, s->full);
+	store(&m->hits, s->hits);
+	store(&m->exposed_us, s->exposed_us);
+	store(&m->hits2, s->hits2);
+	store(&m->hits_exposed, s->hits_exposed);
+	store(&m->exposed2, s->exposed2);
+	store(&m->missed, s->missed);
+	store(&m->stood_us, s->stood_us);
 	atomic_store_explicit(&m->version, version + 2, memory_order_release);
 }
 

@@ -53,7 +53,9 @@ _Noreturn static int child_main(void *arg)
 	struct child *c = arg;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* as we do for ourselves; its waiting for a processor that others use is not to be counted */
+	/*
+	 * as the keeper does: if other processes use its processor, its waiting for that must not be counted
+	 */
 	sched_priority_ask_for_share();
 	while (!atomic_load(&c->seized))
 		if (getppid() != c->parent)
@@ -81,7 +83,7 @@ static uint64_t await_stop(pid_t pid, uint64_t limit_ns, uint64_t *awake_ns)
 	sigset_t chld;
 	int status;
 
-	/* SIGCHLD alone: the signal of a command must not be consumed here */
+	/* SIGCHLD alone: a command's signal must stay pending */
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 
@@ -125,11 +127,11 @@ static uint64_t mean_of(const uint64_t *all, size_t n)
 }
 
 /*
- * A busy thread usually has a processor of its own, and we wake on another one. If both are on the same one,
- * a stop takes far less: so the child is kept off our processor as long as this lasts. @mine: where we may
- * run. false: there is only one processor, or this cannot be known; nothing was changed.
+ * A busy thread usually has a processor of its own, and the keeper wakes on another one. If both are on the
+ * same one, a stop takes far less: so the child is kept off our processor as long as this lasts. @mine: where
+ * we may run. false: there is only one processor, or this cannot be known; nothing was changed.
  */
-static bool part(pid_t child, cpu_set_t *mine)
+static bool separate(pid_t child, cpu_set_t *mine)
 {
 	cpu_set_t here, there;
 	int cpu = sched_getcpu();
@@ -147,25 +149,27 @@ static bool part(pid_t child, cpu_set_t *mine)
 	return true;
 }
 
-/* One stop. */
-struct took {
+/* One stop, in ns; as the members of struct stop_cost. */
+struct stop_times {
 	uint64_t wake, restart, still, cpu;
 };
 
 /*
- * @awake: when we could ask; @seen: when we knew. Before that, @let_go: when we resumed it; @gone: when that
- * was done.
+ * @awake: when the keeper could ask for the child's status; @seen: when it knew it. Before that, @resumed:
+ * when it began to resume the child; @resume_done: when that request returned.
  */
-static struct took took(struct child *c, uint64_t awake, uint64_t seen, uint64_t let_go, uint64_t gone)
+static struct stop_times stop_times(struct child *c, uint64_t awake, uint64_t seen, uint64_t resumed,
+				    uint64_t resume_done)
 {
 	uint64_t before = atomic_load(&c->before_ns), after = atomic_load(&c->after_ns),
 		 cpu = atomic_load(&c->cpu_ns);
 	/*
-	 * between the same points as in stop_cost_learn.c, which compares; the child may run before the call is over
+	 * between the same points as in stop_cost_learn.c, which compares; the child may run before the call
+	 * is over
 	 */
-	int64_t still = (int64_t)(awake - before) + (int64_t)(after - gone) - (int64_t)cpu;
+	int64_t still = (int64_t)(awake - before) + (int64_t)(after - resume_done) - (int64_t)cpu;
 
-	return (struct took){ seen - before, after - let_go, still > 0 ? (uint64_t)still : 0, cpu };
+	return (struct stop_times){ seen - before, after - resumed, still > 0 ? (uint64_t)still : 0, cpu };
 }
 
 /* The numbers of all stops: an array for each kind. */
@@ -174,15 +178,15 @@ struct latencies {
 	size_t n;
 };
 
-static void note(struct latencies *all, struct took took)
+static void add_times(struct latencies *all, struct stop_times times)
 {
-	all->wakes[all->n] = took.wake;
-	all->restarts[all->n] = took.restart;
-	all->stills[all->n] = took.still;
-	all->cpus[all->n++] = took.cpu;
+	all->wakes[all->n] = times.wake;
+	all->restarts[all->n] = times.restart;
+	all->stills[all->n] = times.still;
+	all->cpus[all->n++] = times.cpu;
 }
 
-static struct stop_cost sum_up(struct latencies *all)
+static struct stop_cost summarize(struct latencies *all)
 {
 	uint64_t wake, restart, still;
 
@@ -192,7 +196,10 @@ static struct stop_cost sum_up(struct latencies *all)
 	sort(all->cpus, all->n);
 	wake = mean_of(all->wakes, all->n);
 	restart = mean_of(all->restarts, all->n);
-	/* means of different stops: on a busy machine this one may come out longer than both, of which it is a part */
+	/*
+	 * means of different stops: on a busy machine this one may come out longer than both, of which it is
+	 * a part
+	 */
 	still = mean_of(all->stills, all->n);
 	/*
 	 * of CPU time too little is better than too much: then the target would seem to do no work of its own
@@ -203,7 +210,7 @@ static struct stop_cost sum_up(struct latencies *all)
 
 static void measure(struct stop_cost *l, struct child *c, pid_t pid)
 {
-	uint64_t limit = keeper_clock_ns() + LIMIT_NS, let_go = 0, gone = 0;
+	uint64_t limit = keeper_clock_ns() + LIMIT_NS, resumed = 0, resume_done = 0;
 	struct tracee t = { .tid = pid };
 	struct latencies all = { .n = 0 };
 
@@ -214,35 +221,37 @@ static void measure(struct stop_cost *l, struct child *c, pid_t pid)
 			break;
 		/* the first time, it was not resumed before */
 		if (i)
-			note(&all, took(c, awake, seen, let_go, gone));
-		let_go = keeper_clock_ns();
+			add_times(&all, stop_times(c, awake, seen, resumed, resume_done));
+		resumed = keeper_clock_ns();
 		if (tracee_cont(&t, 0) < 0)
 			break;
-		gone = keeper_clock_ns();
+		resume_done = keeper_clock_ns();
 	}
 	if (all.n >= STOPS / 4)
-		*l = sum_up(&all);
+		*l = summarize(&all);
 }
 
 void stop_cost_calibrate(struct stop_cost *l)
 {
 	static struct child c;
 	cpu_set_t mine;
-	bool parted;
+	bool separated;
 	pid_t pid;
 
-	*l = (struct stop_cost){ .wake_ns = WAKE_GUESS_NS, .restart_ns = RESTART_GUESS_NS, .cpu_ns = CPU_GUESS_NS };
+	*l = (struct stop_cost){
+		.wake_ns = WAKE_GUESS_NS, .restart_ns = RESTART_GUESS_NS, .cpu_ns = CPU_GUESS_NS,
+	};
 	c.parent = getpid();
 	atomic_store(&c.seized, false);
 	pid = clone(child_main, c.stack + sizeof(c.stack), CLONE_VM | SIGCHLD, &c);
 	if (pid < 0)
 		return;
-	parted = part(pid, &mine);
+	separated = separate(pid, &mine);
 	if (tracee_seize(pid) == 0) {
 		atomic_store(&c.seized, true);
 		measure(l, &c, pid);
 	}
-	if (parted) {
+	if (separated) {
 		(void)sched_setaffinity(0, sizeof(mine), &mine);
 		/* it must run to die */
 		(void)sched_setaffinity(pid, sizeof(mine), &mine);

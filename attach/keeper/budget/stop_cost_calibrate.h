@@ -3,9 +3,10 @@
  * stop_cost_calibrate: what a stop takes besides our own work, measured on a child of ours before there is a
  * target.
  *
- * A thread is stopped from its int3 on, but we are awake only some microseconds later (in a virtual machine,
- * dozens); and when it is resumed, it runs only when its processor has switched back to it. We cannot observe
- * either when it happens; a child can record when it did what. It keeps a processor busy for some 60 ms.
+ * A thread is stopped from its int3 on, but the keeper is awake only some microseconds later (in a virtual
+ * machine, dozens); and when the thread is resumed, it runs only when its processor has switched back to it.
+ * The keeper can observe neither moment; a child can record the times at its end. The measurement keeps a
+ * processor busy for some 60 ms.
  */
 #ifndef MM_STOP_COST_CALIBRATE_H
 #define MM_STOP_COST_CALIBRATE_H

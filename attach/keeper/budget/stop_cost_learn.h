@@ -11,9 +11,9 @@
  *	   resumes                             int3        we are awake
  *	      |── still ──|───── its slice ─────|── still ──|		still = wall - ran - waited
  *
- * What the kernel does for a stop within the thread's slice cannot be distinguished from what the thread does
- * there: it is assumed to grow in proportion to `still`, but by no more than `still` does. Only short slices
- * can be compared. Threads without short slices (they sleep between any two stops) show nothing; then the
+ * What the kernel does for a stop within the thread's slice cannot be separated from what the thread does there:
+ * it is assumed to grow in proportion to `still`, but by no more than `still` does. Only short slices can be
+ * compared. From threads without short slices (they sleep between any two stops) nothing is learned; then the
  * child's figures hold. The cost is never assumed to be less than these: after longer slices stops take
  * longer.
  */
@@ -28,16 +28,16 @@
 #include "attach/keeper/procfs.h"
 
 struct stop_cost_learn {
-	struct stop_cost shown;		/* what the child has shown */
+	struct stop_cost calibrated;	/* as measured on the child */
 	uint64_t mean_ns;		/* of `still`, over the last dozens; the child's at first */
 	uint32_t n;			/* of these */
-	uint32_t passed;		/* stops since a thread was chosen */
+	uint32_t skipped;		/* stops since a thread was chosen last */
 	pid_t tid;			/* the chosen thread; 0: none */
 	uint64_t on_ns;			/* when it resumed; 0: it has not */
 	struct procfs_slices before;	/* its slices when it stopped */
 };
 
-void stop_cost_learn_begin(struct stop_cost_learn *s, const struct stop_cost *shown);
+void stop_cost_learn_begin(struct stop_cost_learn *s, const struct stop_cost *calibrated);
 
 /* Called at each hit: are @tid's slices needed, because it was chosen or is about to be? */
 bool stop_cost_learn_wants(struct stop_cost_learn *s, pid_t tid);
@@ -50,6 +50,6 @@ void stop_cost_learn_stopped(struct stop_cost_learn *s, pid_t tid, const struct 
 			     uint64_t seen_ns, struct stop_cost *now);
 
 /* @tid, the thread that stopped last, resumes. */
-void stop_cost_learn_goes_on(struct stop_cost_learn *s, pid_t tid, uint64_t at_ns);
+void stop_cost_learn_resumed(struct stop_cost_learn *s, pid_t tid, uint64_t at_ns);
 
 #endif

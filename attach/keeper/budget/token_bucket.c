@@ -7,7 +7,7 @@
 
 /* --- what was spent --- */
 
-static void go_on_to(struct ten_seconds *t, uint64_t now_ns)
+static void advance(struct ten_seconds *t, uint64_t now_ns)
 {
 	uint64_t slot = now_ns / TOKEN_BUCKET_SLOT_NS;
 
@@ -26,7 +26,7 @@ static void go_on_to(struct ten_seconds *t, uint64_t now_ns)
 
 void ten_seconds_add(struct ten_seconds *t, uint64_t ns, uint64_t now_ns)
 {
-	go_on_to(t, now_ns);
+	advance(t, now_ns);
 	t->slots[t->newest % TOKEN_BUCKET_SLOTS] += ns;
 	t->sum_ns += ns;
 	if (t->sum_ns > t->worst_ns)
@@ -35,7 +35,7 @@ void ten_seconds_add(struct ten_seconds *t, uint64_t ns, uint64_t now_ns)
 
 uint64_t ten_seconds_sum(struct ten_seconds *t, uint64_t now_ns)
 {
-	go_on_to(t, now_ns);
+	advance(t, now_ns);
 	return t->sum_ns;
 }
 
@@ -67,7 +67,7 @@ void token_bucket_take(struct token_bucket *s, uint64_t ns, uint64_t now_ns)
 	s->level_ns -= (int64_t)ns;
 	if (s->level_ns < -(int64_t)TOKEN_BUCKET_DEBT(s->promise_ns))
 		s->level_ns = -(int64_t)TOKEN_BUCKET_DEBT(s->promise_ns);
-	ten_seconds_add(&s->had, ns, now_ns);
+	ten_seconds_add(&s->recent, ns, now_ns);
 }
 
 int64_t token_bucket_level(struct token_bucket *s, uint64_t now_ns)
@@ -78,5 +78,5 @@ int64_t token_bucket_level(struct token_bucket *s, uint64_t now_ns)
 
 int64_t token_bucket_room(struct token_bucket *s, uint64_t now_ns)
 {
-	return (int64_t)s->promise_ns - (int64_t)ten_seconds_sum(&s->had, now_ns);
+	return (int64_t)s->promise_ns - (int64_t)ten_seconds_sum(&s->recent, now_ns);
 }

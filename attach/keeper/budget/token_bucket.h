@@ -5,7 +5,7 @@
  *	promise		the budget: so many ns in any ten seconds
  *	bucket		the token bucket: filled at two thirds of that rate, holds a third of the promise
  *
- * Spending no more than the bucket holds keeps to the budget: a full bucket and what comes in during ten
+ * Spending no more than the bucket holds keeps to the budget: a full bucket and what is filled in during ten
  * seconds add up to exactly that. But what a stop costs is known only afterwards, and some stops cannot be
  * avoided: then the bucket is in debt. So the cost of the last ten seconds is counted as well, in slots of 10
  * ms and never too low, and no more may be spent than it leaves of the budget.
@@ -41,7 +41,7 @@ struct token_bucket {
 	uint64_t promise_ns;		/* of ten seconds */
 	int64_t level_ns, capacity_ns;	/* no debt is larger than TOKEN_BUCKET_DEBT */
 	uint64_t filled_ns;		/* when it was filled last */
-	struct ten_seconds had;
+	struct ten_seconds recent;
 };
 
 /* @ppm of the time may be spent. The token bucket begins full. */

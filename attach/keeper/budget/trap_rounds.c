@@ -16,13 +16,16 @@
 #define CROWD 4
 #define CROWD_NS (2 * SITE_STATS_AWAY_NS)
 #define READY_NS 500000000ull	/* a READY site may have priority by now: checked so often */
-#define LATE_NS 60000000000ull	/* a round that has waited for so long counts as one that cannot wait */
-#define HOT_ROUND_NS 20000000ull
-#define OPENING_NS 10000000ull	/* all sites that were shut begin within so long, */
-/* or, those that may be hot, within so long: else all threads would be stopped at one after the other */
+#define LATE_NS 60000000000ull	/* a round that has waited for so long gets more (cost_spare, late) */
+#define HOT_ROUND_NS 20000000ull	/* for at most so long another hot site waits for it */
+/*
+ * when the budget opens, sites that were shut begin within so long; or, if they may be hot, within the longer
+ * time: else a thread would be stopped at one after the other
+ */
+#define OPENING_NS 10000000ull
 #define OPENING_HOT_NS 400000000ull
 
-_Static_assert(TIME_HEAP_MAX == SHARED_SITES, "every site can have a turn");
+_Static_assert(TIME_HEAP_MAX == SHARED_SITES, "every site can be in the heap");
 
 struct trap_round *trap_round_at(struct keeper *k, uint32_t i)
 {
@@ -44,7 +47,7 @@ bool trap_round_has_priority(const struct keeper *k, uint32_t i)
 	return atomic_load_explicit(&k->shared->meters[i].ahead, memory_order_relaxed);
 }
 
-static void complain(struct keeper *k, enum trouble what, int r)
+static void report_trouble(struct keeper *k, enum trouble what, int r)
 {
 	if (r < 0)
 		notify_record(k, RECORD_TROUBLE, 0, k->target, what, -r);
@@ -68,7 +71,7 @@ static void begin_span(struct keeper *k, uint32_t i)
 								       : k->now_ns + SITE_STATS_SPAN_NS);
 }
 
-/* No more hits of this round will come. */
+/* No more hits of this round are expected. */
 static void settle(struct keeper *k, uint32_t i)
 {
 	struct trap_round *m = trap_round_at(k, i);
@@ -104,7 +107,7 @@ void trap_round_wait_until(struct keeper *k, uint32_t i, uint64_t at_ns)
 	time_heap_set(&k->budget.rounds.due, i, at_ns);
 }
 
-static void be_ready(struct keeper *k, uint32_t i)
+static void make_ready(struct keeper *k, uint32_t i)
 {
 	if (trap_round_at(k, i)->state != ROUND_READY)
 		round_queue_wait(&k->budget.rounds.queue, i, k->now_ns);
@@ -121,7 +124,10 @@ static void shut(struct keeper *k, uint32_t i)
 	round_queue_drop(&k->budget.rounds.queue, i);
 }
 
-/* It could not be planted: the code there was changed (try again later), or nothing may be planted now. */
+/*
+ * It could not be planted: the code there was changed (then it is tried again later), or nothing may be
+ * planted now.
+ */
 static void lift_for_now(struct keeper *k, uint32_t i)
 {
 	k->traps.all[i].shelved = true;
@@ -160,7 +166,7 @@ void trap_round_plant(struct keeper *k, uint32_t i)
 	if (is_queued(k, i))
 		return;
 	r = trap_unshelve(&k->traps, k->mem, i);
-	complain(k, TROUBLE_PLANT, r);
+	report_trouble(k, TROUBLE_PLANT, r);
 	if (k->traps.all[i].state == TRAP_PLANTED || k->traps.all[i].steppers) {
 		begin_span(k, i);
 		return;
@@ -173,7 +179,7 @@ static bool lift(struct keeper *k, uint32_t i, bool full)
 {
 	int r = trap_shelve(&k->traps, k->mem, i);
 
-	complain(k, TROUBLE_LIFT, r);
+	report_trouble(k, TROUBLE_LIFT, r);
 	if (r < 0)
 		return false;
 	exposure_spans_end(k, i, full);
@@ -190,28 +196,28 @@ static bool must_be_paid_for(const struct keeper *k, uint32_t i)
 }
 
 /* It is to be planted: in the same round, in the next one, or for good. */
-static void go_on(struct keeper *k, uint32_t i)
+static void plant_or_queue(struct keeper *k, uint32_t i)
 {
 	if (k->now_ns < trap_round_at(k, i)->round_end_ns) {
 		trap_round_plant(k, i);
 	} else if (trap_round_period_ns(k, i) && must_be_paid_for(k, i)) {
-		be_ready(k, i);
+		make_ready(k, i);
 	} else if (trap_round_period_ns(k, i)) {
 		round_queue_drop(&k->budget.rounds.queue, i);
 		trap_round_begin_round(k, i);
 		trap_round_plant(k, i);
 	} else {
 		trap_round_release(k, i);
-		complain(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
+		report_trouble(k, TROUBLE_PLANT, trap_unshelve(&k->traps, k->mem, i));
 	}
 }
 
 static void round_of_lifted(struct keeper *k, uint32_t i)
 {
 	if (trap_round_at(k, i)->state == ROUND_READY && must_be_paid_for(k, i))
-		be_ready(k, i);
+		make_ready(k, i);
 	else if (trap_rounds_may_plant(k))
-		go_on(k, i);
+		plant_or_queue(k, i);
 	else
 		shut(k, i);
 }
@@ -225,9 +231,9 @@ static void round_of_planted(struct keeper *k, uint32_t i)
 	/* if its module was loaded again, it is not known since when the trap was lost */
 	if (!trap_is_lost(&k->traps, k->mem, i))
 		exposure_spans_end(k, i, false);
-	/* hits that did not come in a whole interval are no longer owed: rounds of other sites may begin */
+	/* what was not hit in a whole interval is no longer owed: rounds of other sites may begin */
 	settle(k, i);
-	go_on(k, i);
+	plant_or_queue(k, i);
 }
 
 static void begin_rounds(struct keeper *k)
@@ -249,8 +255,8 @@ static void begin_rounds(struct keeper *k)
 	k->budget.rounds.look_ns = k->now_ns;
 }
 
-/* Begin the round of the first READY site, if it is paid for; none while a hot site is planted. */
-static void take_ready(struct keeper *k)
+/* Begin the round of the first READY site, if it is paid for; none while a hot site's trap is planted. */
+static void begin_ready(struct keeper *k)
 {
 	struct trap_rounds *m = &k->budget.rounds;
 	uint32_t i = trap_rounds_may_plant(k) ? round_queue_first(&m->queue, k->now_ns) : TIME_HEAP_NONE;
@@ -302,8 +308,9 @@ static bool modules_settled(struct keeper *k)
 	if (!k->traps.frozen || shared_modules_move(k->shared))
 		return false;
 	failed = trap_thaw(&k->traps, k->mem);
-	complain(k, TROUBLE_PLANT, failed ? -EIO : 0);
-	atomic_fetch_add(&k->shared->modules.ns, k->now_ns - atomic_exchange(&k->shared->modules.since_ns, 0));
+	report_trouble(k, TROUBLE_PLANT, failed ? -EIO : 0);
+	atomic_fetch_add(&k->shared->modules.ns,
+			 k->now_ns - atomic_exchange(&k->shared->modules.since_ns, 0));
 	return true;
 }
 
@@ -315,13 +322,13 @@ void trap_rounds_run(struct keeper *k)
 	if (cost_round(k) | modules_settled(k))
 		open_or_close(k);
 	if (exposure_due(&k->budget.rounds.exposure, k->now_ns))
-		exposure_note(&k->budget.rounds.exposure, k->now_ns,
-			      (struct exposure_mark){ quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()),
-						      cost_work_ns(k) });
+		exposure_add_mark(&k->budget.rounds.exposure, k->now_ns, (struct exposure_mark){
+			quiet_clock_ns(&k->budget.cost.quiet, keeper_clock_ns()), cost_work_ns(k),
+		});
 	if (k->leave_reason)
 		return;
 	begin_rounds(k);
-	take_ready(k);
+	begin_ready(k);
 }
 
 static uint64_t sooner(uint64_t a, uint64_t b)

@@ -22,15 +22,16 @@
  * anything else, by another thread, too. Planted traps stay; sites that are due wait as if the budget were
  * spent.
  *
- * Of the hot sites, whose quota is reached within milliseconds, one is planted at a time: otherwise a busy
- * thread would be stopped at each of them in turn, and none would be hit as often as it is without us.
+ * Of the hot sites, whose quota is reached within milliseconds, the trap of one is planted at a time:
+ * otherwise a busy thread would be stopped at each of them in turn, and none would be hit as often as it is
+ * without us.
  *
  * If a round ends while the trap is planted, the next one begins at once. A trap that is lifted at a hit
  * needs no emulation: the thread is set back to the real instruction and resumes. Threads that ran into it at
- * the same moment are set back as well, when their stops are seen (hit.c). No trap is planted where some
- * thread steps in place; see trap_shelve.
+ * the same moment are set back as well, when their stops are seen (hit.c). No trap is planted where a thread
+ * steps in place; see trap_shelve.
  *
- * What the controller asks for (plant, stand, forget) is in trap_rounds_wishes.c.
+ * What the controller asks for (plant, begin a round, forget) is in trap_rounds_wishes.c.
  *
  * Few traps are planted or lifted in one iteration of the loop, since stopped threads wait meanwhile. A heap
  * has the sites that are due next (time_heap.h); sites that wait cost nothing.
@@ -49,8 +50,8 @@ enum round_state { ROUND_NONE, ROUND_WAITING, ROUND_READY, ROUND_PLANTED, ROUND_
 
 struct trap_round {
 	uint8_t state;
-	bool full;			/* the quota ended its last round, */
-	bool hot;			/* within milliseconds */
+	bool full;			/* its last interval was ended by the quota, */
+	bool hot;			/* and the last such one within milliseconds */
 	uint32_t quota, left;		/* of the present round; quota 0: no limit */
 	uint32_t owed;			/* its hits in queue.owed */
 	uint64_t round_end_ns;
@@ -86,7 +87,7 @@ bool trap_rounds_begin_now(struct keeper *k, uint32_t i);
 /* The memory of site @i is unmapped. */
 void trap_rounds_forget(struct keeper *k, uint32_t i);
 
-/* The stop that is served was for @trap, which is planted or was lifted just before. */
+/* The stop that is being served is at @trap, which is planted or was lifted just before. */
 void trap_rounds_note(struct keeper *k, uint32_t trap);
 
 /* A thread was stopped by @trap, which is planted. true: it is lifted now. */

@@ -25,7 +25,7 @@ void trap_round_plant(struct keeper *k, uint32_t i);
 /* It is lifted already, and due at @at_ns. */
 void trap_round_wait_until(struct keeper *k, uint32_t i, uint64_t at_ns);
 
-/* It is not metered any more: it is always planted, or gone. */
+/* It has no rounds any more: it is always planted, or gone. */
 void trap_round_release(struct keeper *k, uint32_t i);
 
 #endif

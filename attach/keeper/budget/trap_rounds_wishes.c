@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_rounds_wishes: what the controller asks for a site: that it is known, that its round comes soon, that it
- * is planted now, that it is forgotten.
+ * trap_rounds_wishes: what the controller asks for a site: that it is known, that its round comes soon, that
+ * it is planted now, that it is forgotten.
  */
 #include <errno.h>
 
@@ -25,7 +25,7 @@ static void bring_forward(struct keeper *k, uint32_t i)
 		time_heap_set(&k->budget.rounds.due, i, at);
 }
 
-static void take_in(struct keeper *k, uint32_t i)
+static void add_site(struct keeper *k, uint32_t i)
 {
 	struct trap_round *m = trap_round_at(k, i);
 
@@ -34,8 +34,8 @@ static void take_in(struct keeper *k, uint32_t i)
 	time_heap_set(&k->budget.rounds.due, i, m->round_end_ns);
 }
 
-/* It is always planted, and is to be metered from now on. */
-static void take_over(struct keeper *k, uint32_t i)
+/* It is always planted, and is to have rounds from now on. */
+static void start_rounds(struct keeper *k, uint32_t i)
 {
 	trap_round_begin_round(k, i);
 	trap_round_plant(k, i);
@@ -65,12 +65,12 @@ int trap_rounds_plant(struct keeper *k, uint32_t i)
 
 	if (!wanted && !known)
 		return trap_plant(&k->traps, k->mem, i, site);
-	/* it was due before the command came: it is always planted already */
+	/* it was due before the command: it is always planted already */
 	if (!wanted && trap_round_at(k, i)->state == ROUND_NONE)
 		return k->paid ? 0 : -EEXIST;
 	if (known) {
 		if (trap_round_at(k, i)->state == ROUND_NONE)
-			take_over(k, i);
+			start_rounds(k, i);
 		else
 			bring_forward(k, i);
 		return 0;
@@ -79,7 +79,7 @@ int trap_rounds_plant(struct keeper *k, uint32_t i)
 	if (r < 0)
 		return r;
 	site_stats_clear(&k->shared->meters[i]);
-	take_in(k, i);
+	add_site(k, i);
 	return 0;
 }
 

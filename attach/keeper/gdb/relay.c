@@ -41,7 +41,7 @@ struct relay {
 /* A message from gdb, or one to it. */
 static _Alignas(8) uint8_t message[WIRE_MAX];
 
-static void tell(struct relay *r, const void *what, size_t n)
+static void send_to_gdb(struct relay *r, const void *what, size_t n)
 {
 	/*
 	 * EAGAIN: gdb reads nothing, though hundreds of messages are queued; it will not read this one either
@@ -50,22 +50,22 @@ static void tell(struct relay *r, const void *what, size_t n)
 		r->k->leave_reason = LEFT_DEBUGGER;
 }
 
-static void tell_head(struct relay *r, enum wire_kind kind, uint32_t seq, uint32_t value)
+static void send_head(struct relay *r, enum wire_kind kind, uint32_t seq, uint32_t value)
 {
 	const struct wire_head h = { .kind = kind, .seq = seq, .value = value };
 
-	tell(r, &h, sizeof(h));
+	send_to_gdb(r, &h, sizeof(h));
 }
 
 /* --- hits --- */
 
-static void go_on(struct relay *r)
+static void answer_hit(struct relay *r)
 {
 	r->waiting = NULL;
-	tell_head(r, WIRE_GO, r->seq, r->k->leave_reason != 0);
+	send_head(r, WIRE_GO, r->seq, r->k->leave_reason != 0);
 }
 
-static void note(struct relay *r)
+static void record(struct relay *r)
 {
 	struct record_hit *rec;
 	enum hit_record_result result = hit_record(r->k, r->waiting, r->trap, &r->regs, &rec);
@@ -73,10 +73,10 @@ static void note(struct relay *r)
 	r->no_room = result == HIT_RECORD_NO_ROOM;
 	notify_bell(r->k);
 	if (result == HIT_RECORD_GO)
-		go_on(r);
+		answer_hit(r);
 }
 
-/* What gdb says is checked like any input: a hit of a breakpoint that is not ours any more does not count. */
+/* gdb's messages are checked like any input: a hit of a breakpoint that is not ours any more is no hit. */
 static bool is_hit(const struct relay *r, const struct wire_hit *hit)
 {
 	const struct traps *ts = &r->k->traps;
@@ -95,8 +95,8 @@ static void take_frames(struct relay *r, const struct wire_hit *hit, size_t byte
 	r->k->walked.n = bytes / sizeof(r->frames[0]);
 }
 
-/* gdb did not wait for the answer, and sends the next hit: end the wait for this one. */
-static void give_up(struct relay *r)
+/* gdb does not wait for the answer to this hit any more: it has sent the next one, or has detached. */
+static void end_wait(struct relay *r)
 {
 	if (r->waiting->state == TRACEE_HELD) {
 		hold_end(r->k, r->waiting);
@@ -115,18 +115,18 @@ static void on_hit(struct relay *r, const struct wire_hit *hit, size_t n)
 	if (n < sizeof(*hit))
 		return;
 	if (r->waiting)
-		give_up(r);
+		end_wait(r);
 	r->seq = hit->head.seq;
 	r->trap = hit->head.value;
 	r->regs = hit->regs;
 	r->waiting = is_hit(r, hit) ? threads_add(&k->threads, hit->head.tid) : NULL;
 	if (!r->waiting) {
-		go_on(r);
+		answer_hit(r);
 		return;
 	}
 	atomic_fetch_add_explicit(&k->shared->counts.stops, 1, memory_order_relaxed);
 	take_frames(r, hit, n - sizeof(*hit));
-	note(r);
+	record(r);
 }
 
 /* The controller has released the thread, or has taken too long. */
@@ -134,7 +134,7 @@ static void release_waiting(struct relay *r)
 {
 	hold_end(r->k, r->waiting);
 	r->waiting->state = TRACEE_RUNNING;
-	go_on(r);
+	answer_hit(r);
 }
 
 static bool is_held(const struct relay *r)
@@ -176,7 +176,7 @@ static void forget_threads(struct relay *r)
 }
 
 /* Older gdbs do not report that a thread has ended. */
-static void look_for_ended(struct relay *r)
+static void find_ended(struct relay *r)
 {
 	struct threads *ts = &r->k->threads;
 	char path[64];
@@ -241,7 +241,7 @@ static int64_t plant(struct relay *r, uint32_t first, uint32_t n)
 		memcpy(p[i].bytes, s->bytes, sizeof(p[i].bytes));
 		r->k->shared->plant_result[first + i] = -EIO;
 	}
-	tell(r, message, sizeof(*h) + n * sizeof(*p));
+	send_to_gdb(r, message, sizeof(*h) + n * sizeof(*p));
 	return PENDING;
 }
 
@@ -254,7 +254,7 @@ static int64_t forget(struct relay *r, uint32_t first, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		sites[i] = first + i;
 	trap_disown(&r->k->traps, first, n);
-	tell(r, message, sizeof(*h) + n * sizeof(*sites));
+	send_to_gdb(r, message, sizeof(*h) + n * sizeof(*sites));
 	return PENDING;
 }
 
@@ -385,7 +385,7 @@ static void on_signal(struct relay *r)
 			r->next_look_ns = 0;
 }
 
-static void look_around(struct relay *r)
+static void check_now_and_then(struct relay *r)
 {
 	struct keeper *k = r->k;
 
@@ -394,7 +394,7 @@ static void look_around(struct relay *r)
 	r->next_look_ns = k->now_ns + IDLE_MS * 1000000ull;
 	if (getppid() != k->controller)
 		k->leave_reason = LEFT_ORPHAN;
-	look_for_ended(r);
+	find_ended(r);
 }
 
 static void one_iteration(struct relay *r)
@@ -405,7 +405,7 @@ static void one_iteration(struct relay *r)
 
 	k->now_ns = keeper_clock_ns();
 	if (r->no_room)
-		note(r);
+		record(r);
 	if (ready > 0 && p[1].revents)
 		on_signal(r);
 	if (ready > 0 && p[0].revents)
@@ -413,7 +413,7 @@ static void one_iteration(struct relay *r)
 	if (!k->leave_reason)
 		read_mail(r);
 	release_overdue(r);
-	look_around(r);
+	check_now_and_then(r);
 	loop_watch_reader(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->threads, k->threads.used, memory_order_relaxed);
@@ -449,28 +449,28 @@ static int is_ending(pid_t pid)
 /* The process that made the socket. */
 static pid_t gdbs_pid(int gdb)
 {
-	struct ucred who = { 0 };
-	socklen_t n = sizeof(who);
+	struct ucred peer = { 0 };
+	socklen_t n = sizeof(peer);
 
-	return getsockopt(gdb, SOL_SOCKET, SO_PEERCRED, &who, &n) == 0 ? who.pid : 0;
+	return getsockopt(gdb, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 ? peer.pid : 0;
 }
 
 /*
- * gdb's end of the socket is closed. If gdb is ending without having lifted its breakpoints (SIGKILL), the
- * target's next call would run into one of them, and die: lift ours, if we are quick enough. A gdb that lives
- * knows its breakpoints better than we do.
+ * gdb's end of the socket is closed. If gdb ends without having lifted its breakpoints (SIGKILL), the target
+ * would die at one of them in its next call: lift ours, if there is still time. A gdb that lives lifts its
+ * breakpoints itself.
  */
 static void lift_for_gdb(struct relay *r)
 {
 	pid_t pid = gdbs_pid(r->gdb);
-	int exit_hold = 0;
+	int ending = 0;
 
-	for (int ms = 0; pid && ms < ENDING_MS && exit_hold == 0; ms++) {
-		exit_hold = is_ending(pid);
-		if (exit_hold == 0)
+	for (int ms = 0; pid && ms < ENDING_MS && ending == 0; ms++) {
+		ending = is_ending(pid);
+		if (ending == 0)
 			poll(NULL, 0, 1);
 	}
-	if (exit_hold == 1)
+	if (ending == 1)
 		(void)trap_lift_all(&r->k->traps, r->k->read_mem);
 }
 
@@ -482,8 +482,8 @@ _Noreturn static void end(struct relay *r)
 	if (k->leave_reason == LEFT_DEBUGGER)
 		lift_for_gdb(r);
 	if (r->waiting)
-		go_on(r);
-	tell_head(r, WIRE_BYE, 0, 0);
+		answer_hit(r);
+	send_head(r, WIRE_BYE, 0, 0);
 	atomic_store(&sh->end.at_ns, k->now_ns);
 	atomic_store(&sh->end.blind_ns, k->reader.drop_since_ns ? k->reader.drop_since_ns : k->now_ns);
 	atomic_store(&sh->end.left, k->leave_reason);
@@ -496,7 +496,7 @@ static void become_keeper(struct relay *r)
 	struct keeper *k = r->k;
 
 	if (r->waiting)
-		give_up(r);
+		end_wait(r);
 	forget_threads(r);
 	memset(&k->traps, 0, sizeof(k->traps));
 	close(r->gdb);
@@ -511,7 +511,10 @@ static void become_keeper(struct relay *r)
 
 void relay_run(struct keeper *k)
 {
-	struct relay r = { .k = k, .gdb = k->shared->gdb, .signals = signalfd(-1, &k->signals, SFD_NONBLOCK | SFD_CLOEXEC) };
+	struct relay r = {
+		.k = k, .gdb = k->shared->gdb,
+		.signals = signalfd(-1, &k->signals, SFD_NONBLOCK | SFD_CLOEXEC),
+	};
 
 	k->read_mem = k->shared->gdb_mem;
 	if (r.signals < 0)

@@ -6,14 +6,13 @@
  *	             ◀──go───        ◀─mailbox─
  *
  * gdb plants and lifts, stops and continues. For each hit its Python sends the site, the thread and its
- * registers, and waits. The relay does with the hit what the keeper does with its own (hit_record.h), meanwhile
- * reading the thread's memory, and lets the thread go on. gdb carries out the controller's commands, too
- * (wire.h). For the controller nothing is different.
+ * registers, and waits. The relay does with the hit what the keeper does with its own (hit_record.h),
+ * meanwhile reading the thread's memory, and lets the thread go on. gdb carries out the controller's
+ * commands, too (wire.h). For the controller nothing is different.
  *
  * The relay never traces and only reads, so neither what it does nor its end changes the target. The
  * exception: if gdb was killed, which leaves its breakpoints behind, the relay lifts those that it has asked
- * for. When gdb has detached from the target, the relay can become the keeper that it was made as
- * (COMMAND_TAKE_OVER).
+ * for. When gdb has detached from the target, the relay can become the keeper (COMMAND_TAKE_OVER).
  */
 #ifndef MM_RELAY_H
 #define MM_RELAY_H

@@ -9,7 +9,7 @@
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/hit.h"
 
-#define ENDING_NS 30000000000ull
+#define ENDING_NS 30000000000ull	/* no thread is held at its end for longer */
 #define EXEC_LOOK_NS 1000000
 
 static bool is_thread(const struct tracee *t)
@@ -29,7 +29,7 @@ static bool any_lives_on(struct keeper *k)
 enum end {
 	END_ALONE,	/* the other threads go on */
 	END_OF_ALL,
-	END_UNSAID,	/* all threads end, or all but one that execs: both kill the others in the same way */
+	END_UNKNOWN,	/* all threads end, or all but one that execs: they are killed in the same way */
 };
 
 static enum end what_ends(struct keeper *k, struct tracee *t)
@@ -46,7 +46,7 @@ static enum end what_ends(struct keeper *k, struct tracee *t)
 	if (code & 0x7f)
 		return END_OF_ALL;
 	if ((long long)regs.orig_rax != SYS_exit)
-		return code ? END_OF_ALL : END_UNSAID;
+		return code ? END_OF_ALL : END_UNKNOWN;
 	t->exit_hold = true; /* not to count this thread */
 	alone = any_lives_on(k);
 	t->exit_hold = false;
@@ -121,8 +121,8 @@ static bool is_overdue(struct keeper *k)
 }
 
 /*
- * Is there a thread that execs? It waits in that call until the others have ended. The search is
- * rate-limited: there may be thousands of threads.
+ * Is there a thread that execs? It waits in that call until the others have ended. With thousands of threads
+ * the search takes long: at most a fifth of the time is spent on it.
  */
 static bool thread_execs(struct keeper *k)
 {

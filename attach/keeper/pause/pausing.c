@@ -9,7 +9,7 @@
 #include "attach/keeper/serve.h"
 #include "attach/keeper/wait_stops.h"
 
-#define LOOK_NS 2000000		/* no thread stops for so long: see what the others are doing */
+#define LOOK_NS 2000000		/* no thread stops for so long: check what those that have not are doing */
 #define STUCK_NS 20000000	/* asleep uninterruptibly for so long: it is not waited for */
 #define NAP_NS 200000
 /* while all are stopped: check this often whether the controller was stopped itself */
@@ -24,7 +24,7 @@ static void interrupt(struct tracee *t)
 	bool was = t->interrupted;
 
 	t->awaited = tracee_interrupt(t) == 0; /* else it has ended, and wait reports that */
-	/* in a group stop: if its call has failed, the stopping signal caused that, not we */
+	/* in a group stop: if its call has failed, the stopping signal has caused that, not our interrupt */
 	if (t->state == TRACEE_LISTENING)
 		t->interrupted = was;
 }
@@ -51,9 +51,9 @@ static bool runs_on(const struct keeper *k, struct tracee *t)
 }
 
 /*
- * Do not interrupt a thread in the middle of moving bytes. Of a thread that runs, nothing shows whether it is
- * in such a call, of which it sleeps most of the time. So, once the others are stopped, it is checked for a
- * while.
+ * Do not interrupt a thread in the middle of moving bytes. Of a thread that runs it is not known whether it
+ * is in such a call; but during such a call it sleeps most of the time. So, once the others are stopped, it
+ * is checked again for a while.
  */
 static bool may_interrupt(const struct keeper *k, struct tracee *t)
 {
@@ -81,7 +81,7 @@ static void interrupt_all(struct keeper *k)
 	}
 }
 
-/* All others are stopped. Is there any thread left to wait for, or to check again? */
+/* All others are stopped: is any spared thread left to wait for, or to check again? */
 static bool interrupt_spared(struct keeper *k)
 {
 	bool any = false;
@@ -127,10 +127,10 @@ static uint32_t ask_awaited(struct keeper *k, bool *found)
 }
 
 /*
- * Look at the new stops: a stop at a fork or clone reports a newborn; a copy is cleaned and let go, as it is
- * not part of the pause. -ESRCH: another program runs now. Threads may be added to the queue meanwhile.
+ * Check the new stops of the queue from *@looked on: a stop at a fork or clone reports a newborn, which is
+ * added; a copy is cleaned and let go, as it is not part of the pause. -ESRCH: another program runs now.
  */
-static int look_at_stops(struct keeper *k, uint32_t *looked)
+static int serve_births(struct keeper *k, uint32_t *looked)
 {
 	for (; *looked < k->nqueue; ++*looked) {
 		struct tracee *t = &k->threads.all[k->queue[*looked]];
@@ -148,8 +148,8 @@ static int look_at_stops(struct keeper *k, uint32_t *looked)
 	return 0;
 }
 
-/* Which thread will not stop, though it was interrupted? It has ended, or sleeps uninterruptibly. */
-static void look_at_awaited(struct keeper *k)
+/* Threads that will not stop though they were interrupted are not awaited: they have ended, or are stuck. */
+static void check_awaited(struct keeper *k)
 {
 	bool late = k->now_ns - k->pausing.began_ns > STUCK_NS;
 
@@ -168,7 +168,7 @@ static void look_at_awaited(struct keeper *k)
 	}
 }
 
-static int why_not_go_on(const struct keeper *k)
+static int why_give_up(const struct keeper *k)
 {
 	if (k->leave_reason || k->news & (NEWS_ORPHAN | NEWS_TERM))
 		return -ECANCELED;
@@ -183,14 +183,14 @@ static int await_all(struct keeper *k)
 	for (;;) {
 		bool found = false;
 		uint32_t left = ask_awaited(k, &found), before = looked;
-		int r = look_at_stops(k, &looked);
+		int r = serve_births(k, &looked);
 
 		/* a stop may have added a thread to wait for */
 		found |= looked != before;
 		if (r < 0 || (!left && !found && !interrupt_spared(k)))
 			return r;
 		k->now_ns = keeper_clock_ns();
-		r = why_not_go_on(k);
+		r = why_give_up(k);
 		if (r < 0)
 			return r;
 		if (found) {
@@ -198,7 +198,7 @@ static int await_all(struct keeper *k)
 			continue;
 		}
 		if (k->now_ns - last > LOOK_NS) {
-			look_at_awaited(k);
+			check_awaited(k);
 			last = k->now_ns;
 		}
 		k->news |= wait_stops_quietly(k, NAP_NS);
@@ -233,7 +233,7 @@ static bool describe(const struct tracee *t, struct paused_thread *out)
 	out->nvectors = 0;
 	if (t->state == TRACEE_RUNNING) {
 		out->flags = t->stuck || t->in_vfork ? PAUSED_ASLEEP : 0;
-		/* otherwise it is a leader that has ended before the others */
+		/* if none of these, it is a leader that has ended before the others */
 		return out->flags || t->spared;
 	}
 	/* a copy that could not be cleaned runs in another memory */
@@ -259,15 +259,15 @@ static uint32_t fill_batch(struct keeper *k, uint32_t from, uint32_t room)
 
 /* --- going on --- */
 
-/* The pause does not count for timeouts: whatever waited for something else starts again, or later. */
-static void forgive(struct keeper *k)
+/* The pause does not count for timeouts: they start again, or are over later. */
+static void restart_timeouts(struct keeper *k)
 {
-	uint64_t had = k->now_ns - k->pausing.began_ns;
+	uint64_t paused_ns = k->now_ns - k->pausing.began_ns;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		t->awaited = false;
 		if (t->state == TRACEE_HELD) {
-			t->seen_ns += had;
+			t->seen_ns += paused_ns;
 		} else if (t->state == TRACEE_STOPPED) {
 			t->seen_ns = k->now_ns;
 			budget_waited(k, t);
@@ -285,7 +285,7 @@ static void resume(struct keeper *k)
 	atomic_store(&sh->pause.number, 0);
 	k->pausing.on = false;
 	k->now_ns = keeper_clock_ns();
-	forgive(k);
+	restart_timeouts(k);
 	serve_queue(k);
 	k->now_ns = keeper_clock_ns();
 	atomic_store(&sh->pause.ended_ns, k->now_ns);
@@ -352,7 +352,7 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 	if (max_wait_ns > ROUND_NS)
 		max_wait_ns = ROUND_NS;
 	k->news |= wait_stops_quietly(k, left < max_wait_ns ? left : max_wait_ns);
-	/* threads can only have died; then all have, and one signal announces them */
+	/* mostly threads can only have died; then all have, and there is one signal for them: ask all */
 	wait_stops_everyone(k);
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))

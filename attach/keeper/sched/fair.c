@@ -20,7 +20,7 @@ static void begin_window(struct fair *f, struct threads *ts, uint64_t now_ns)
 	while ((t = threads_active(ts, &i, now_ns))) {
 		t->hits_before = t->window_hits;
 		t->window_hits = 0;
-		t->kept_ns = 0;
+		t->peers_ns = 0;
 		if (t->hits_before > f->most_before)
 			f->most_before = t->hits_before;
 	}
@@ -32,7 +32,7 @@ static bool is_peer(const struct fair *f, const struct tracee *t)
 	       t->hits_before && (uint64_t)t->hits_before * FAIR_PEER >= f->most_before;
 }
 
-void fair_look(struct fair *f, struct threads *ts, uint64_t now_ns)
+void fair_begin_round(struct fair *f, struct threads *ts, uint64_t now_ns)
 {
 	struct tracee *t;
 	uint32_t i = 0;
@@ -47,21 +47,21 @@ void fair_look(struct fair *f, struct threads *ts, uint64_t now_ns)
 			f->least = t->window_hits;
 }
 
-bool fair_keeps(const struct fair *f, struct tracee *t, uint64_t now_ns)
+bool fair_must_wait(const struct fair *f, struct tracee *t, uint64_t now_ns)
 {
 	uint64_t waited_ns = now_ns - t->seen_ns;
 
 	if (!t->active || t->window_hits <= f->least || t->window_hits - f->least <= FAIR_LEAD)
 		return false;
-	if (waited_ns >= FAIR_WAIT_NS || t->kept_ns + waited_ns >= FAIR_WINDOW_NS / 2)
+	if (waited_ns >= FAIR_WAIT_NS || t->peers_ns + waited_ns >= FAIR_WINDOW_NS / 2)
 		return false;
-	t->kept = true;
+	t->waits_for_peers = true;
 	return true;
 }
 
 void fair_served(struct tracee *t, uint64_t now_ns)
 {
-	if (t->kept)
-		t->kept_ns += now_ns - t->seen_ns;
-	t->kept = false;
+	if (t->waits_for_peers)
+		t->peers_ns += now_ns - t->seen_ns;
+	t->waits_for_peers = false;
 }

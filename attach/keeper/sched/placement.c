@@ -6,7 +6,8 @@
 #include "attach/keeper/procfs.h"
 
 #define LOOK_NS 20000000
-#define LOOK_STOPS 64		/* fewer since the last look: its cost would show */
+/* fewer since the last check: where threads run is not read, it would cost too much */
+#define LOOK_STOPS 64
 #define LOOK_THREADS 4
 #define GAP_NS 5000000		/* a longer round was one without stops */
 #define STEP_NS 30000000	/* of time with stops; */
@@ -59,8 +60,9 @@ bool placement_counts(uint64_t since_ns)
 	return since_ns < GAP_NS;
 }
 
-/* Less than an eighth more is noise: then all stays as it is. */
-bool placement_prefers_near(const struct placement_rate *free, const struct placement_rate *near, bool is_near)
+/* A difference of less than an eighth is noise: then the keeper stays where it is. */
+bool placement_prefers_near(const struct placement_rate *free, const struct placement_rate *near,
+			    bool is_near)
 {
 	double n = (double)near->stops * (double)free->busy_ns;
 	double f = (double)free->stops * (double)near->busy_ns;
@@ -140,14 +142,14 @@ static int cpu_of_threads(struct threads *ts, uint64_t now_ns)
 	return all;
 }
 
-static void look(struct placement *p, struct threads *ts, uint64_t now_ns, uint64_t stops)
+static void check_threads_cpu(struct placement *p, struct threads *ts, uint64_t now_ns, uint64_t stops)
 {
 	bool enough = stops - p->look_stops >= LOOK_STOPS;
 
 	p->look_ns = now_ns + LOOK_NS;
 	p->look_stops = stops;
 	p->threads_cpu = enough ? cpu_of_threads(ts, now_ns) : -1;
-	/* with no thread here there is no reason to stay; outside of a trial, the next one may be soon */
+	/* no thread runs here any more: leave; outside of a trial, the next one may begin soon */
 	if (!enough || p->near < 0 || p->threads_cpu == p->near)
 		return;
 	if (p->step) {
@@ -172,7 +174,7 @@ void placement_round(struct placement *p, struct threads *ts, uint64_t now_ns, u
 	p->last_ns = now_ns;
 	p->last_stops = stops;
 	if (now_ns >= p->look_ns)
-		look(p, ts, now_ns, stops);
+		check_threads_cpu(p, ts, now_ns, stops);
 	if (p->step && (p->now.busy_ns >= STEP_NS || now_ns - p->step_began_ns >= STEP_MAX_NS))
 		end_step(p, now_ns);
 	else if (!p->step && now_ns >= p->trial_ns && p->threads_cpu >= 0)

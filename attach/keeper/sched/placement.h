@@ -13,7 +13,7 @@
  *	on two, it sleeps	100 to 130
  *
  * Where the thread runs is decided by the target and the kernel, and is never changed. So the keeper can only
- * go to where the threads are, and see whether they stay:
+ * go to where the threads are, and check whether they stay:
  *
  *	FREE	the kernel places the keeper. It spins, but never on the
  *		processor on which all threads that hit lately ran last
@@ -21,9 +21,9 @@
  *
  * Which is cheaper is measured, since it depends on how many threads hit, what else runs, cpusets and quotas:
  * a trial counts the stops of FREE, NEAR, NEAR, FREE, some tens of milliseconds each. A gap without stops (a
- * target that waits, a quota used up) counts for neither. NEAR ends at once when the threads go elsewhere, as
- * they do if an idle processor attracts them. Trials are repeated, less and less often while their result
- * stays the same.
+ * target that waits, a quota used up) counts for neither. NEAR ends at once when the threads run elsewhere,
+ * as when the kernel moves them to an idle processor. Trials are repeated, less and less often while their
+ * result stays the same.
  *
  * Cost: /proc/TID/stat of four threads at most, every 20 ms in which there were enough stops for that to be
  * small.
@@ -50,8 +50,8 @@ struct placement {
 	int near;			/* the processor that the keeper is bound to; -1: FREE */
 	/* all threads that hit lately ran last here; -1: on several, or not known */
 	int threads_cpu;
-	uint64_t look_ns;		/* when to look next where threads run */
-	uint64_t look_stops;		/* stops at the last look */
+	uint64_t look_ns;		/* when to check next where threads run */
+	uint64_t look_stops;		/* stops at the last check */
 	uint64_t last_ns, last_stops;	/* of the last round */
 	uint64_t trial_ns, every_ns;	/* when the next trial begins; the time between two */
 	unsigned int step;		/* step of the trial, from 1; 0: there is none */
@@ -67,7 +67,7 @@ void placement_init(struct placement *p, uint64_t now_ns);
 /* After each round of the keeper; @stops: the number of stops so far. */
 void placement_round(struct placement *p, struct threads *ts, uint64_t now_ns, uint64_t stops);
 
-/* May the keeper look again before it sleeps? */
+/* May the keeper ask the threads again before it sleeps? */
 bool placement_may_spin(const struct placement *p);
 
 /* --- for tests: one decision each, without a system call --- */
@@ -75,9 +75,10 @@ bool placement_may_spin(const struct placement *p);
 /*
  * Is @near so much cheaper than @free that the keeper should go there, or stay there? @is_near: it is there.
  */
-bool placement_prefers_near(const struct placement_rate *free, const struct placement_rate *near, bool is_near);
+bool placement_prefers_near(const struct placement_rate *free, const struct placement_rate *near,
+			    bool is_near);
 
-/* Was the target stopping all the time since the last round? */
+/* The last round was @since_ns ago: does that time count for a trial, or was it a gap without stops? */
 bool placement_counts(uint64_t since_ns);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sched_priority: the keeper gets a processor soon when it wakes, since stopped threads wait for it. Each of
- * these helps, none is needed: what is not allowed, or not known to the kernel, is left out.
+ * these measures helps, none is needed: what is not allowed, or not known to the kernel, is left out.
  *
  *	nice value	a larger share of the processors. Not a real-time priority: with the lowest one the
  *			keeper was served sooner on a busy machine (a quarter more hits for the same

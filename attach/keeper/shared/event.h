@@ -41,9 +41,9 @@ const char *happening_name(enum happening what);
 enum record_kind {
 	RECORD_PAD,		/* fills the end of the ring; never seen by the consumer */
 	RECORD_HIT,		/* a trap was hit: struct record_hit */
-	RECORD_THREAD,		/* a thread was born or found: tid */
-	RECORD_THREAD_END,	/* tid; value = exit status as of wait */
-	RECORD_CHILD,		/* a child process was made clean and let go: value = its pid */
+	RECORD_THREAD,		/* a new thread: tid */
+	RECORD_THREAD_END,	/* tid; value = wait status; under gdb 0, as gdb reports none */
+	RECORD_CHILD,		/* a child process was cleaned of traps and let go: value = its pid */
 	RECORD_EXEC,		/* the target runs another program now; held until answered */
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
 	/* the process is about to end, and held until COMMAND_LET_END: its memory can be copied */
@@ -61,7 +61,7 @@ enum record_flags {
 	RECORD_STATIC = 1 << 3,	/* hit at an exit of a call that had no entry trap */
 	RECORD_CUT = 1 << 4,	/* the slice is shorter than requested: the stack ended or was unreadable */
 	RECORD_OUTSIDE = 1 << 5, /* the thread was in no function that makes it count (SITE_FAMILY_IN) */
-	RECORD_SILENT = 1 << 6,	/* held, to ask for something; the hit itself is no event: a nested call */
+	RECORD_SILENT = 1 << 6,	/* held, as a trap is to be planted; the hit is no event: a nested call */
 	RECORD_FRAMES = 1 << 9,	/* the slice has no stack but frames, unwound by gdb (shared/wire.h) */
 	RECORD_WITHIN = 1 << 8,	/* something is freed inside an open call of the family (SITE_RELEASE) */
 	RECORD_GUEST = 1 << 7,	/* by another process in the target's memory (vfork, posix_spawn) */

@@ -2,13 +2,12 @@
 /*
  * shared: the one mapping between controller and keeper.
  *
- * A ring of events out, a mailbox of one command in, counters to look at, and
- * the sites as the controller planned them. Made by the controller before it
- * forks the keeper, so both have it at the same address.
+ * A ring of events from the keeper, a mailbox of one command to it, its counters, and the sites as the
+ * controller planned them. Made by the controller before it forks the keeper, so both have it at the same
+ * address.
  *
- * Commands: the controller fills the mailbox, raises seq, and signals the
- * keeper; the keeper carries the command out, writes the result, and sets
- * done = seq. While it waits, the controller goes on reading the ring.
+ * Commands: the controller fills the mailbox, increments seq, and signals the keeper; the keeper carries the
+ * command out, writes the result, and sets done = seq. While it waits, the controller keeps reading the ring.
  */
 #ifndef MM_SHARED_H
 #define MM_SHARED_H
@@ -40,8 +39,8 @@ enum command_op {
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: not touched again */
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	/*
-	 * the same, but first a round of a metered site (arg2's upper half) begins. 1: its trap is planted;
-	 * 0: it cannot be now
+	 * the same, but first a round of another site (arg2's upper half) begins. 1: its trap is planted; 0:
+	 * it cannot be now
 	 */
 	COMMAND_LEAD,
 	COMMAND_TAKE_OVER,	/* a debugger has detached, nothing is planted: trace from now on (relay.h) */
@@ -115,7 +114,7 @@ struct shared_counts {
 	_Atomic uint32_t have_hit;	/* number of threads that have hit */
 	_Atomic uint32_t hitting;	/* how many of them exist now */
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
-	_Atomic uint64_t overdue;	/* held threads that went on without an answer */
+	_Atomic uint64_t overdue;	/* held threads that were resumed without an answer */
 	_Atomic uint64_t unwalked;	/* the same, if held only for their stack */
 	_Atomic uint64_t stepped;	/* steps in place: other threads may have passed the trap meanwhile */
 };
@@ -125,8 +124,8 @@ struct shared_end {
 	_Atomic uint32_t left;		/* enum leave_reason, when it has */
 	_Atomic uint64_t at_ns;		/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* nothing recorded since: at_ns, or earlier if hits were dropped */
-	_Atomic uint32_t late;		/* a thread that did not stop in time when we came (its state then: */
-	_Atomic uint32_t late_state;	/* as ps shows it), or 0 */
+	_Atomic uint32_t late;		/* a thread that did not stop in time when we attached, or 0; */
+	_Atomic uint32_t late_state;	/* its state then, as ps shows it */
 	_Atomic uint32_t unlifted;	/* traps that could not be lifted */
 	_Atomic uint32_t uncleaned;	/* threads of copies, let go with traps that could not be taken out */
 };
@@ -134,10 +133,10 @@ struct shared_end {
 /* With a budget (budget.h). */
 struct shared_budget {
 	_Atomic uint64_t spent_ns;	/* sum of all stops of threads, including stopping and resuming */
-	_Atomic uint64_t metered_ns;	/* what a stop for a metered trap costs at present */
+	_Atomic uint64_t trap_stop_ns;	/* what a stop at a trap with rounds costs at present */
 	_Atomic uint64_t held_ns;	/* of spent_ns: threads that waited for the controller */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
-	_Atomic uint32_t closed;	/* how often all metered traps were lifted: nothing left to spend */
+	_Atomic uint32_t closed;	/* how often all of these were lifted: nothing was left to spend */
 	_Atomic uint64_t closed_ns;	/* for how long, in sum, up to the last opening; */
 	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */
 	_Atomic uint32_t open;		/* they may be planted now */
@@ -156,9 +155,9 @@ struct shared_modules {
 
 /* The present pause, or the last one. */
 struct shared_pause {
-	/* while all threads are stopped; 0: no pause. Memory is copied only while it is the same */
+	/* of this pause; 0: there is none. Memory is copied only as long as it is the same */
 	_Atomic uint32_t number;
-	_Atomic uint64_t began_ns, ended_ns;	/* the first thread was interrupted; the last was let go */
+	_Atomic uint64_t began_ns, ended_ns;	/* the first thread was interrupted; the last was resumed */
 	uint32_t count, next;		/* how many are in the batch; where to go on, 0: that was all */
 	struct paused_thread batch[PAUSE_BATCH];
 };
@@ -215,8 +214,8 @@ struct shared {
 };
 
 /*
- * Is the thread still held at its hit? Check it also after its memory was read: it goes on if it gets no
- * answer in time.
+ * Is the thread still held at its hit? Check it also after its memory was read: the thread resumes if it gets
+ * no answer in time.
  */
 static inline bool shared_is_held(const struct shared *sh, const struct record_hit *hit)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * site: one address in the target's code where a trap is planted, as the controller planned it (probes/plan)
- * and the keeper carries it out (keeper/trap).
+ * site: one address in the target's code where a trap is planted, as the controller planned it
+ * (probes/plan.h) and the keeper carries it out (traps/trap.h).
  *
  * Plain data, copied into shared memory: the keeper follows it without knowing what an allocator is. A site
- * says how to get past the displaced instruction, what to record when it is hit, and which calls it opens or
- * closes.
+ * defines how to get past the displaced instruction, what to record when it is hit, and which calls it opens
+ * or closes.
  */
 #ifndef MM_SITE_H
 #define MM_SITE_H

@@ -18,7 +18,7 @@ int wire_send(int socket, const void *message, size_t n)
 	return 0;
 }
 
-/* The descriptor that came along; more than one was not asked for. */
+/* The descriptor that was sent with the message, or -1. There is no space for a second one. */
 static int take_descriptor(struct msghdr *m)
 {
 	int fd = -1;

@@ -6,13 +6,13 @@
  *	gdb                                       relay
  *	HIT seq, site, tid, registers  ─────────▶ recorded
  *	                               ◀───────── GO seq: the thread may run on
- *	                               ◀───────── PLANT seq, places     at any time; gdb looks while
- *	PLANTED seq, results           ─────────▶                       it waits for GO, and while it
- *	                                                                waits for the program's answers
+ *	                               ◀───────── PLANT seq, places     at any time; gdb checks for it
+ *	PLANTED seq, results           ─────────▶                       while it waits for GO, and while
+ *	                                                                it waits for mmattach's answers
  *
  * A hit's number is one more than that of the last hit that was answered. gdb sends no other hit before GO;
- * if it waits in vain, it ends the watch and sends no more hits. If a hit comes nevertheless, it ends the
- * wait for the one before.
+ * if there is no GO in time, it ends the watch and sends no more hits. If it sends a hit nevertheless, that
+ * ends the wait for the one before.
  */
 #ifndef MM_WIRE_H
 #define MM_WIRE_H

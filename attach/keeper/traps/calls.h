@@ -9,8 +9,8 @@
  *      entry       rsp = S         open(S)
  *      inner call  rsp < S         inside
  *      exit        rsp == S        closes
- *      anything    rsp > S         the call was left by longjmp or an exception:
- *                                  forgotten when next looked at
+ *      anything    rsp > S         the call was left by longjmp or an exception: forgotten at the thread's
+ *                                  next hit
  *
  * Several calls can begin at one S: a function jumps to another, or is watched for two reasons. Within a
  * family that is one call; of different families each is its own.
@@ -50,8 +50,8 @@ struct calls {
 void calls_init(struct calls *c);
 
 /*
- * @call begins. true: opened, or it is the same call going on: in a tail call from the function that opened
- * it, the outer call stays, and *@tail is true. false: the pool is empty, the call cannot be followed.
+ * @call begins. true: it is open. *@tail: it is a tail call from a function of its family, so the outer call
+ * continues, with the new return address. false: the pool is empty, the call cannot be followed.
  */
 bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail);
 
@@ -72,7 +72,7 @@ bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, str
 /* How many calls end at @sp. */
 uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp);
 
-/* The innermost open call of @family around @sp, or that began there; NULL if there is none. */
+/* The innermost open call of @family that began at @sp or above; NULL if there is none. */
 const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
 
 /* @call was left: forget it. */

@@ -14,8 +14,11 @@
 #include "base/taddr.h"
 
 enum codemap {
-	CODEMAP_CODE,	/* executable and private; also if there is no file to ask, or the kernel does not */
-			/* answer: then only the dynamic linker's reports on modules help (trap_rounds.h) */
+	/*
+	 * executable and private; also if there is no file to ask, or the kernel does not answer: then only
+	 * the dynamic linker's reports on modules help (trap_rounds.h)
+	 */
+	CODEMAP_CODE,
 	CODEMAP_SHARED,	/* executable, but not private: a write there goes into the file */
 	CODEMAP_OTHER,	/* nothing, or data */
 };

@@ -92,8 +92,8 @@ static bool is_int3(struct tracee *t)
 }
 
 /*
- * Was there a trap at @addr that is forgotten by now? In a copy, which has a memory of its own, that is all
- * that can be checked.
+ * Was there a trap at @addr that is forgotten by now? For a copy, whose memory is its own, it is only checked
+ * whether there ever was one.
  */
 static bool is_gone_from(const struct keeper *k, const struct tracee *t, taddr addr)
 {
@@ -106,9 +106,9 @@ static bool ran_into_gone(struct keeper *k, struct tracee *t, taddr addr)
 	return is_int3(t) && is_gone_from(k, t, addr);
 }
 
-/* Go on with @regs: the real instruction is there again, or it was carried out. */
-static enum hit_result put_back(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
-				struct user_regs_struct *regs)
+/* Resume @t with @regs: the real instruction is there again, or it was carried out. */
+static enum hit_result continue_with(struct keeper *k, struct tracee *t, struct user_regs_struct *before,
+				     struct user_regs_struct *regs)
 {
 	if (tracee_set_regs(t, before, regs) == 0)
 		resume(k, t);
@@ -130,7 +130,7 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 	if (was_lifted) {
 		if (trap_lift_found(&k->traps, k->mem, trap) < 0)
 			notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_LIFT, EIO);
-		return put_back(k, t, before, regs);
+		return continue_with(k, t, before, regs);
 	}
 	r = hit_record(k, t, trap, regs, &rec);
 	if (r == HIT_RECORD_NO_ROOM)
@@ -140,7 +140,7 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 		m.slice_len = rec->slice_len;
 	}
 	if (r == HIT_RECORD_GO && lifted)
-		(void)put_back(k, t, before, regs);
+		(void)continue_with(k, t, before, regs);
 	else if (r == HIT_RECORD_GO)
 		go_past(k, t, trap, before, regs, &m);
 	if (r == HIT_RECORD_HELD)
@@ -149,10 +149,10 @@ static enum hit_result serve_trap(struct keeper *k, struct tracee *t, uint32_t t
 }
 
 /*
- * A copy of the memory that could not be cleaned. If it can be by now, it is let go. Otherwise it goes on if
- * its instruction can be emulated, which changes no code; if not, it waits: its memory has neither the real
- * instruction nor anything that was put into padding. What it does is not a hit: its blocks are not the
- * target's.
+ * A copy that could not be cleaned has run into an int3. If it can be cleaned by now, it is let go. Otherwise
+ * it resumes if its instruction can be emulated, which changes no code; if not, it waits: its memory has
+ * neither the real instruction nor anything that was put into padding. Nothing is recorded: its blocks are
+ * not the target's.
  */
 static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct user_regs_struct *before)
 {
@@ -176,7 +176,7 @@ static enum hit_result serve_copy(struct keeper *k, struct tracee *t, struct use
 	/* the module may be unloaded by now, and the target may have another module's code there */
 	s = trap_only_code_at(&k->traps, before->rip - 1);
 	if (s && s->emu.op != EMU_NONE && emulate(&s->emu, s->addr, &regs, &mem) == 0)
-		return put_back(k, t, before, &regs);
+		return continue_with(k, t, before, &regs);
 	wait_stops_later(k, t, t->clean_next_ns);
 	return HIT_DONE;
 }
@@ -209,7 +209,7 @@ enum hit_result hit_serve(struct keeper *k, struct tracee *t)
 	regs.rip--;
 	trap = trap_find(&k->traps, regs.rip);
 	if (trap == NO_TRAP && ran_into_gone(k, t, regs.rip))
-		return put_back(k, t, &before, &regs);
+		return continue_with(k, t, &before, &regs);
 	if (trap == NO_TRAP || k->traps.all[trap].state == TRAP_REFUSED)
 		return HIT_NOT_OURS;
 	if (k->traps.all[trap].site.flags & SITE_SIGINFO) {
@@ -248,7 +248,7 @@ void hit_release(struct keeper *k, struct tracee *t)
 		 * nothing to emulate: the real instruction is there again; or the module was unmapped under
 		 * the thread, and there is nothing to return to
 		 */
-		(void)put_back(k, t, &before, &regs);
+		(void)continue_with(k, t, &before, &regs);
 		return;
 	}
 	go_past(k, t, trap, &before, &regs, &m);

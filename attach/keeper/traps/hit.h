@@ -4,7 +4,7 @@
  *
  * What one hit costs, in system calls (the caller's two included):
  *
- *	sched_yield		or rt_sigtimedwait, if looking again does not pay: which thread
+ *	sched_yield		or rt_sigtimedwait, if spinning does not pay: which thread
  *	wait4			its status; once more if it had not stopped yet
  *	PTRACE_GETREGS		where it is, arguments and result
  *	process_vm_readv	only at sites that want stack or words: all in one call, straight into the
@@ -12,10 +12,10 @@
  *	PTRACE_POKEUSER x 2	rip and rsp after a ret, rip and eflags after a test
  *	PTRACE_CONT
  *
- * With functions that must be open (shared->scoped): process_vm_readv if one is open, to check that it goes
- * on.
+ * If hits count only inside of certain functions (shared->scoped): process_vm_readv if one of them is open,
+ * to check that it still is.
  *
- * The hit that lifts its trap (trap_rounds.h): pread and pwrite of the code before anything else, and one
+ * A hit that lifts its trap (trap_rounds.h): pread and pwrite of the code before anything else, and one
  * POKEUSER for rip instead of what the emulation changes.
  *
  * With a budget, at one hit in eight and the thread's next one: open, pread and close of its schedstat
@@ -40,8 +40,8 @@ enum hit_result {
 enum hit_result hit_serve(struct keeper *k, struct tracee *t);
 
 /*
- * The answer for a thread that was held at a hit has come, or will not come any more: carry out the displaced
- * instruction and go on.
+ * A thread that was held has its answer, or waits for it no longer: resume it, after its displaced
+ * instruction if it was held at a hit.
  */
 void hit_release(struct keeper *k, struct tracee *t);
 
@@ -52,8 +52,8 @@ void hit_release(struct keeper *k, struct tracee *t);
 bool hit_step_back(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
 
 /*
- * @t is stopped for another reason, but ran into a trap just before: its SIGTRAP is still queued. If it were
- * detached now, it would die of it.
+ * @t is stopped for another reason, but ran into a trap just before: its SIGTRAP is still queued. If the
+ * thread were detached now, it would die of that signal.
  */
 bool hit_on_the_way(struct keeper *k, struct tracee *t);
 

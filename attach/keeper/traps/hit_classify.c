@@ -7,11 +7,12 @@ static taddr entry_sp(const struct site *s, const struct user_regs_struct *regs)
 	return s->flags & SITE_AFTER ? regs->rsp - 8 : regs->rsp + s->sp_delta;
 }
 
+/* Was this hit recorded already, and only its instruction not carried out, because of a signal? */
 static bool redone(struct tracee *t, uint32_t trap, taddr sp)
 {
 	bool same = t->redo == trap && t->redo_sp == sp;
 
-	/* hits below redo_sp are a signal handler's: the thread comes back here */
+	/* hits below redo_sp are a signal handler's: the thread returns to here */
 	if (same || sp > t->redo_sp)
 		t->redo = NO_TRAP;
 	return same;
@@ -34,8 +35,8 @@ static bool is_outside(struct keeper *k, struct tracee *t, const struct site *s,
 	return true;
 }
 
-static void mean_entry(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-		       taddr ret, struct hit_class *m)
+static void classify_entry(struct keeper *k, struct tracee *t, uint32_t trap,
+			   const struct user_regs_struct *regs, taddr ret, struct hit_class *m)
 {
 	const struct site *s = &k->traps.all[trap].site;
 	const struct call call = {
@@ -52,7 +53,8 @@ static void mean_entry(struct keeper *k, struct tracee *t, uint32_t trap, const 
 	m->flags = RECORD_OPENS;
 }
 
-static void mean_exit(struct keeper *k, struct tracee *t, const struct site *s, taddr sp, struct hit_class *m)
+static void classify_exit(struct keeper *k, struct tracee *t, const struct site *s, taddr sp,
+			  struct hit_class *m)
 {
 	bool open = calls_close(&k->calls, t, sp, s->family, &m->call);
 
@@ -60,9 +62,9 @@ static void mean_exit(struct keeper *k, struct tracee *t, const struct site *s, 
 	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, t, sp, s->family);
 }
 
-/* false: no (further) followed call returns to here; what does is another function's. */
-static bool mean_after(struct keeper *k, struct tracee *t, const struct user_regs_struct *regs, taddr sp,
-		       struct hit_class *m)
+/* false: no (other) open call returns to here: the function that did was not watched. */
+static bool classify_after(struct keeper *k, struct tracee *t, const struct user_regs_struct *regs, taddr sp,
+			   struct hit_class *m)
 {
 	if (!calls_close_any(&k->calls, t, sp, regs->rip, &m->call))
 		return false;
@@ -75,7 +77,8 @@ static bool mean_after(struct keeper *k, struct tracee *t, const struct user_reg
  * A block that is freed during an allocation may be the program's, or internal to the allocator: the
  * controller, which knows the blocks, decides.
  */
-static void mean_plain(struct keeper *k, struct tracee *t, const struct site *s, taddr sp, struct hit_class *m)
+static void classify_plain(struct keeper *k, struct tracee *t, const struct site *s, taddr sp,
+			   struct hit_class *m)
 {
 	bool within = (s->flags & SITE_INNER) && calls_inside(&k->calls, t, sp, s->family);
 
@@ -112,22 +115,22 @@ void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struc
 		return;
 	m->outside = is_outside(k, t, s, sp);
 	if (s->flags & SITE_ENTRY)
-		mean_entry(k, t, trap, regs, ret, m);
+		classify_entry(k, t, trap, regs, ret, m);
 	else if (s->flags & SITE_EXIT)
-		mean_exit(k, t, s, sp, m);
+		classify_exit(k, t, s, sp, m);
 	else if (s->flags & SITE_AFTER)
-		(void)mean_after(k, t, regs, sp, m);
+		(void)classify_after(k, t, regs, sp, m);
 	else
-		mean_plain(k, t, s, sp, m);
+		classify_plain(k, t, s, sp, m);
 	mark_outside(m);
 }
 
 bool hit_classify_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-	       struct hit_class *m)
+		       struct hit_class *m)
 {
 	const struct site *s = &k->traps.all[trap].site;
 
-	if (!(s->flags & SITE_AFTER) || !mean_after(k, t, regs, entry_sp(s, regs), m))
+	if (!(s->flags & SITE_AFTER) || !classify_after(k, t, regs, entry_sp(s, regs), m))
 		return false;
 	mark_outside(m);
 	return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hit_classify: what a hit means: which call begins or ends there, whether that is an event, and whether the thread
- * is where it counts.
+ * hit_classify: what a hit means: which call begins or ends there, whether that is an event, and whether the
+ * thread is where it counts.
  *
- *	ENTRY	a call is opened; an event if the site says so and the call is not internal
- *	EXIT	the call of the site's family that began with this rsp ends; without one it
- *		had no entry trap, or had begun before we came (RECORD_STATIC)
- *	AFTER	a return address: all calls that return here end, of whatever family, each an event of its own
+ *	ENTRY	a call is opened; an event if the site is one (SITE_EMIT) and the call is not internal
+ *	EXIT	the call of the site's family that began with this rsp ends; if none is open, the call that
+ *		ends had no entry trap, or had begun before that was planted (RECORD_STATIC)
+ *	AFTER	a return address: all calls that return here end, of any family, each an event of its own
  *	else	an event, unless it is internal (SITE_INNER)
  *
  * Internal: below an open call of the same family. If something is freed there, that is an event
@@ -29,7 +29,7 @@ struct hit_class {
 	struct call call;		/* RECORD_CLOSES */
 };
 
-/* How many events a hit of @trap with @regs can be: 1, or more if several calls end. */
+/* How many events at most a hit of @trap with @regs is: 1, or more if several calls end. */
 uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap,
 			   const struct user_regs_struct *regs);
 
@@ -37,8 +37,11 @@ uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap,
 void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 		  taddr ret, struct hit_class *m);
 
-/* Has another call ended at the same address? */
+/*
+ * Has another call ended at the same address? Then *@m is set for it; m->outside must be as hit_classify set
+ * it.
+ */
 bool hit_classify_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
-	       struct hit_class *m);
+		       struct hit_class *m);
 
 #endif

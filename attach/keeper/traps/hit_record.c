@@ -12,8 +12,8 @@
 
 /*
  * The ring is full. The thread waits a moment, so that a burst loses nothing, but never longer than
- * max_stall: then hits are dropped and counted, until half of the ring is free again. true: go on without a
- * record.
+ * max_stall_ns: then hits are dropped and counted, until half of the ring is free again. true: do not wait
+ * any longer, this hit is not recorded.
  */
 static bool give_up_waiting(struct keeper *k)
 {
@@ -51,7 +51,7 @@ static void end_dropping(struct keeper *k)
 	notify_record(k, RECORD_GAP, 0, 0, 0, gap);
 }
 
-/* Reserve space for a record of @size bytes. 0; -EAGAIN: wait; -ENOSPC: dropped, go on without. */
+/* Reserve @size bytes of the ring. 0; -EAGAIN: wait for space; -ENOSPC: the hit is dropped. */
 static int make_room(struct keeper *k, uint32_t size, struct record_hit **rec)
 {
 	struct ring *ring = &k->shared->ring;
@@ -95,7 +95,7 @@ static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, con
 	return want > 8 ? want : 8;
 }
 
-/* Read what the rule wants: that of the call that ends, or of the site. */
+/* Read what the rule asks for: the rule of the call that ends, else that of the site. */
 static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m,
 			uint32_t want, struct record_hit *rec)
 {
@@ -104,7 +104,7 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
 
 	if (remote_loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
-		/* the target is not dumpable any more: soon not even a copy could be cleaned */
+		/* the target is not dumpable any more: if it forked, its copy could not be cleaned */
 		k->leave_reason = LEFT_DENIED;
 }
 
@@ -116,7 +116,7 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 {
 	const struct site *s = &k->traps.all[trap].site;
 
-	/* for a hit that does not count the caller is not wanted; the return address is, for the emulation */
+	/* of a hit that does not count no stack is needed but the return address, for the emulation */
 	if (m->flags & RECORD_OUTSIDE && !(s->flags & SITE_ALWAYS) && want > 8)
 		want = 8;
 	rec->head = (struct record){
@@ -166,8 +166,8 @@ static taddr return_address(const struct keeper *k, const struct tracee *t, cons
 }
 
 /*
- * A hit where several calls end has an event for each; the first was emitted already. @room: space for all
- * was found.
+ * A hit where several calls end is an event for each of them; the first was emitted already. @room: there was
+ * space for all.
  */
 static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 		      struct hit_class *m, uint32_t want, bool room)
@@ -187,7 +187,7 @@ static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const s
 }
 
 /* A thread whose hit does not count need not wait to have its stack unwound. */
-static bool waits(const struct site *s, const struct hit_class *m)
+static bool must_be_held(const struct site *s, const struct hit_class *m)
 {
 	return s->flags & SITE_WAIT && m->emit && (!m->outside || s->flags & SITE_ALWAYS);
 }
@@ -221,7 +221,7 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 	}
 	threads_mark_active(&k->threads, t, k->now_ns);
 	hit_classify(k, t, trap, regs, ret, &hit_class);
-	held = room && (ask || waits(s, &hit_class) || (hit_class.emit && budget_wants_hold(k, trap)));
+	held = room && (ask || must_be_held(s, &hit_class) || (hit_class.emit && budget_wants_hold(k, trap)));
 	if (hit_class.emit && !room)
 		atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
 	if (room && (hit_class.emit || held)) {

@@ -23,7 +23,8 @@ static ssize_t read_file(int mem, const struct iovec *here, const struct iovec *
 	ssize_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		ssize_t k = pread(mem, here[i].iov_base, here[i].iov_len, (off_t)(uintptr_t)there[i].iov_base);
+		ssize_t k = pread(mem, here[i].iov_base, here[i].iov_len,
+				  (off_t)(uintptr_t)there[i].iov_base);
 
 		if (k < 0)
 			return sum ? sum : -1;
@@ -66,7 +67,7 @@ bool remote_loads_word(struct remote_loads_from from, taddr addr, uint64_t *out)
 
 enum operand { OPERAND_KNOWN, OPERAND_UNKNOWN, OPERAND_LATER };
 
-/* The value of @base for load @i; LATER: it is the value of a load that was not read yet. */
+/* The value of @base for load @i. @first: no loads were read yet; LATER: it is the value of one. */
 static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, bool first, uint64_t *out)
 {
 	const struct record_hit *rec = r->rec;
@@ -94,7 +95,7 @@ static enum operand operand(const struct reading *r, uint8_t base, uint32_t i, b
 	return OPERAND_KNOWN;
 }
 
-/* The address of load @i; false: it is not to be read now. Marks a load that is null. */
+/* The address of load @i; false: it is not to be read, or not now. Marks the load if its base is 0. */
 static bool address(struct reading *r, uint32_t i, bool first, taddr *out)
 {
 	const struct site_load *l = &r->loads[i];
@@ -116,7 +117,7 @@ static bool address(struct reading *r, uint32_t i, bool first, taddr *out)
 
 /* --- strings --- */
 
-/* How many bytes of a string at @addr are readable if the first one is. */
+/* How many bytes of a string at @addr are certainly readable if the first one is. */
 static size_t first_part(taddr addr)
 {
 	size_t n = PAGE - addr % PAGE;
@@ -148,7 +149,7 @@ static size_t size_of(const struct reading *r, uint32_t i, taddr addr)
 	return r->loads[i].width ? r->loads[i].width : first_part(addr);
 }
 
-static void was_read(struct reading *r, uint32_t i, taddr addr)
+static void mark_read(struct reading *r, uint32_t i, taddr addr)
 {
 	r->rec->loads_read |= 1u << i;
 	if (!r->loads[i].width)
@@ -158,7 +159,7 @@ static void was_read(struct reading *r, uint32_t i, taddr addr)
 static void read_load(struct reading *r, uint32_t i, taddr addr)
 {
 	if (read_one(r, place_of(r, i), addr, size_of(r, i, addr)))
-		was_read(r, i, addr);
+		mark_read(r, i, addr);
 }
 
 /* --- all --- */
@@ -199,18 +200,18 @@ static size_t read_first(struct reading *r, uint32_t want)
 		return 0;
 	(void)read_from(r, here, there, n, &got);
 	if (got < words) {
-		/* some of the memory is not there (a result that is no pointer): read each alone */
+		/* some of the memory is not mapped (a result that is no pointer): read each alone */
 		read_alone(r, addrs, wanted, want ? &here[n - 1] : NULL, &there[n - 1], &got);
 		return got;
 	}
 	for (uint32_t i = 0; i < SITE_LOADS; i++) {
 		if (wanted & 1u << i)
-			was_read(r, i, addrs[i]);
+			mark_read(r, i, addrs[i]);
 	}
 	return got - words;
 }
 
-static bool hangs_on_load(const struct site_load *l)
+static bool depends_on_load(const struct site_load *l)
 {
 	return l->base >= SITE_BASE_LOAD0 || (l->base && l->index >= SITE_BASE_LOAD0);
 }
@@ -228,7 +229,7 @@ int remote_loads_read(struct remote_loads_from from, const struct site_load *loa
 	for (uint32_t i = 0; i < SITE_LOADS; i++) {
 		taddr addr;
 
-		if (hangs_on_load(&loads[i]) && address(&r, i, false, &addr))
+		if (depends_on_load(&loads[i]) && address(&r, i, false, &addr))
 			read_load(&r, i, addr);
 	}
 	return r.err;

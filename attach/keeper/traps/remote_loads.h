@@ -6,8 +6,8 @@
  *	first call	the loads that depend only on registers and arguments, then the stack
  *	a call each	loads whose address is the value of another load; the rest of a string beyond its page
  *
- * The addresses are the target's, and may be anything. A load only reads: if memory is not there, it is not
- * read, and that is reported.
+ * The addresses are the target's, and may be anything. If no memory is there, the load is not read, and its
+ * bit in loads_read is 0.
  */
 #ifndef MM_REMOTE_LOADS_H
 #define MM_REMOTE_LOADS_H
@@ -20,7 +20,7 @@
 /* How to read a thread's memory. */
 struct remote_loads_from {
 	pid_t tid;
-	/* /proc/PID/mem, opened by a process that was allowed to, for when we are not; or -1 */
+	/* /proc/PID/mem, opened by gdb, for when we may not read the memory otherwise; or -1 */
 	int mem;
 };
 

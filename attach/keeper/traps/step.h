@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * step: a displaced instruction that cannot be emulated is run by its thread, as a single step: in padding,
- * where it was copied, or in its own place, with the trap lifted for that moment. The thread stops with a
- * SIGTRAP after it, or with whatever comes first, and must then be found in neither place.
+ * to which it was copied, or in place, with the trap lifted for that moment. The thread stops with a SIGTRAP
+ * after it, or for another reason before, and is then set to behind the instruction or back to it.
  */
 #ifndef MM_STEP_H
 #define MM_STEP_H
@@ -20,8 +20,8 @@ void step_begin(struct keeper *k, struct tracee *t, uint32_t trap, struct user_r
 bool step_is_done(const struct tracee *t);
 
 /*
- * @t, which steps, is stopped with @regs, for that or another reason: make it as if the instruction was not
- * begun, or is done. @regs: its registers then.
+ * @t, which steps, is stopped with @regs, after the step or for another reason: make it as if the instruction
+ * was not begun, or is done. @regs: in and out.
  */
 void step_end(struct keeper *k, struct tracee *t, struct user_regs_struct *regs);
 
@@ -43,7 +43,7 @@ bool step_settle(struct keeper *k, struct tracee *t);
 /*
  * @t is stopped for another reason, but its step is done, and the SIGTRAP for that is still queued. If the
  * step were broken off now, that SIGTRAP would be mistaken for another hit, or for the target's own. If @t is
- * continued, it comes at once.
+ * continued, it stops with that SIGTRAP at once.
  */
 bool step_on_the_way(const struct tracee *t);
 

@@ -9,7 +9,7 @@
 #include "attach/keeper/traps/trap_parts.h"
 
 /*
- * a few int3 may be other programs' traps; more of them, and nothing of the file's, are the gap between
+ * a few int3s may be traps of another tool; more of them, and nothing of the file, are a gap between
  * functions
  */
 #define MANY_INT3 4
@@ -107,7 +107,7 @@ static void hide_ours(const struct traps *ts, const struct site *s, uint8_t *now
 	for (uint32_t i = 1; i < n; i++)
 		if (now[i] == INT3 && trap_find(ts, s->addr + i) != NO_TRAP)
 			now[i] = s->bytes[i];
-	/* mostly other traps are all there is; with many of them the rest is a long search */
+	/* mostly only other traps differ; to search all steps takes long if there are many */
 	if (!memcmp(now + 1, s->bytes + 1, n - 1))
 		return;
 	for (uint32_t i = 0; i < trap_known(ts); i++)
@@ -142,7 +142,7 @@ static int check_code(const struct traps *ts, int mem, const struct site *s)
 	return memcmp(now, s->bytes, s->nbytes) == 0 ? check_mapping(ts, s) : -EILSEQ;
 }
 
-/* Is the padding for @s as in the file, or has it the instruction already (@has)? */
+/* Is the padding for @s as in the file, or is the instruction there already (*@has)? */
 static bool padding_is_ours(int mem, const struct site *s, bool *has)
 {
 	uint8_t now[SITE_BYTES];
@@ -168,7 +168,7 @@ bool trap_prepare_step(struct traps *ts, int mem, uint32_t i)
 	return has || pwrite(mem, t->site.step, t->site.step_len, (off_t)t->site.scratch) == t->site.step_len;
 }
 
-static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum trap_state state)
+static int add(struct traps *ts, uint32_t i, const struct site *site, enum trap_state state)
 {
 	if (i >= SHARED_SITES || !site->nbytes || site->nbytes > SITE_BYTES || site->step_len > SITE_BYTES)
 		return -EINVAL;
@@ -190,7 +190,7 @@ static int take_in(struct traps *ts, uint32_t i, const struct site *site, enum t
 
 int trap_adopt(struct traps *ts, uint32_t i, const struct site *site)
 {
-	int r = take_in(ts, i, site, TRAP_PLANTED);
+	int r = add(ts, i, site, TRAP_PLANTED);
 
 	if (r == 0)
 		ts->all[i].padded = site->scratch != 0; /* perhaps */
@@ -214,7 +214,7 @@ void trap_disown(struct traps *ts, uint32_t first, uint32_t n)
 
 int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site)
 {
-	int r = take_in(ts, i, site, TRAP_REFUSED);
+	int r = add(ts, i, site, TRAP_REFUSED);
 
 	if (r < 0)
 		return r;
@@ -264,7 +264,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
 	if (ts->frozen)
 		return 0;
 	r = write_trap(ts, mem, &ts->all[i]);
-	/* the caller learns that it is not planted: so nothing else may plant it */
+	/* if not planted, that is an error for the caller: so nothing else may plant it later */
 	ts->all[i].shelved = ts->all[i].state == TRAP_LIFTED;
 	return r;
 }
@@ -275,7 +275,7 @@ int trap_plant(struct traps *ts, int mem, uint32_t i, const struct site *site)
  * the other bytes must be the file's. Bytes that are an int3, which may be a trap, do not count, unless there
  * are many and all are int3s. 1, 0, or -errno if that is not known.
  */
-static int stands(const struct traps *ts, int mem, const struct site *s)
+static int has_our_int3(const struct traps *ts, int mem, const struct site *s)
 {
 	uint8_t now[SITE_BYTES];
 	ssize_t n = pread(mem, now, s->nbytes, (off_t)s->addr);
@@ -295,7 +295,7 @@ static int stands(const struct traps *ts, int mem, const struct site *s)
 
 int trap_put_back(const struct traps *ts, int mem, const struct site *s)
 {
-	int r = stands(ts, mem, s), err;
+	int r = has_our_int3(ts, mem, s), err;
 
 	if (r != 1)
 		return r;
@@ -360,7 +360,7 @@ bool trap_is_lost(struct traps *ts, int mem, uint32_t i)
 {
 	struct trap *t = &ts->all[i];
 
-	if (t->state != TRAP_PLANTED || stands(ts, mem, &t->site))
+	if (t->state != TRAP_PLANTED || has_our_int3(ts, mem, &t->site))
 		return false;
 	t->state = TRAP_LIFTED;
 	return true;

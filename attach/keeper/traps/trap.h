@@ -2,13 +2,14 @@
 /*
  * trap: int3 in the target's code, planted and lifted.
  *
- * The keeper's own copy of the sites (same numbers as in shared memory), found by address. Every write is one
- * byte, through /proc/PID/mem, after a look at what is there: a trap is planted only if code is mapped there
- * and is the file's, and lifted only if there is still an int3 among bytes that are mostly the file's. If a
- * module was unmapped and something else is there now, nothing is written.
+ * The keeper's own copy of the sites (same numbers as in shared memory), found by address. Every trap is one
+ * byte, written through /proc/PID/mem, after it was read what is there: a trap is planted only if code is
+ * mapped there and is the file's, and lifted only if there is still an int3 among bytes that are mostly the
+ * file's. If a module was unmapped and something else is there now, nothing is written.
  *
- * Nothing is written into padding before a thread is to step there: metered traps are mostly lifted by their
- * own hit, and no thread steps. So there is little to clean in a copy, and little is left if we are killed.
+ * Nothing is written into padding before a thread is to step there: with a budget most traps are lifted by
+ * their own hit, and no thread steps. So there is little to clean in a copy, and little is left if the keeper
+ * is killed.
  *
  * A lifted trap stays known: a thread may have run into it just before, and its SIGTRAP is still on the way.
  */
@@ -27,7 +28,7 @@ enum trap_state {
 	TRAP_NONE,
 	TRAP_PLANTED,
 	TRAP_LIFTED,
-	TRAP_REFUSED,	/* could not be planted; the address is known not to be ours */
+	TRAP_REFUSED,	/* could not be planted: an int3 there is not ours */
 	TRAP_GONE,	/* its memory was unmapped; earlier copies may still have it. The number is free */
 };
 
@@ -104,8 +105,8 @@ must_check int trap_lift_found(struct traps *ts, int mem, uint32_t i);
 must_check int trap_replant(struct traps *ts, int mem, uint32_t i);
 
 /*
- * From trap_freeze on nothing is planted: traps that are to be planted are lifted until trap_thaw plants
- * them. It returns how many could not be planted.
+ * From trap_freeze on nothing is planted: a trap that should be stays lifted until trap_thaw plants it.
+ * trap_thaw returns how many could not be planted.
  */
 void trap_freeze(struct traps *ts);
 must_check uint32_t trap_thaw(struct traps *ts, int mem);
@@ -120,8 +121,8 @@ bool trap_is_lost(struct traps *ts, int mem, uint32_t i);
 must_check int trap_prepare(struct traps *ts, int mem, uint32_t i, const struct site *site);
 
 /*
- * Lift it for a while, though it may already be lifted for a step; and plant it again, or have that step
- * plant it when it is done. 0 or -errno.
+ * trap_shelve lifts it for a while, also if it is already lifted for a step. trap_unshelve plants it again,
+ * or has that step plant it when it is done. 0 or -errno.
  */
 must_check int trap_shelve(struct traps *ts, int mem, uint32_t i);
 must_check int trap_unshelve(struct traps *ts, int mem, uint32_t i);

@@ -13,10 +13,10 @@
 
 #define PAGE 4096u
 
-/* The page that was read last: mostly, consecutive traps are in one page. */
+/* The page that was read last: mostly, the next trap is in it, too. */
 struct page {
 	taddr at;	/* 1: none */
-	bool missing;	/* nothing is mapped there, as at most traps that are gone */
+	bool missing;	/* nothing is mapped there, as where a trap is gone with its module */
 	uint8_t bytes[PAGE];
 };
 

@@ -2,11 +2,11 @@
 /*
  * body: a linear sweep over each extent; jumps out of it are followed.
  *
- * Compilers leave no data between instructions, and padding decodes as nops, so a sweep meets every
+ * Compilers leave no data between instructions, and padding decodes as nops, so a sweep finds every
  * instruction, also those that only an exception reaches. If there is data after all, the sweep gets out of
  * step with the code: then some jump does not arrive at the start of an instruction, and the body is
- * rejected. One thing that cannot be followed is enough for "incomplete": with traps on all exits but one,
- * calls would be missed silently.
+ * rejected. A single jump that cannot be followed makes it incomplete: with traps on all exits but one, calls
+ * would be missed silently.
  */
 #include "attach/probes/code/body.h"
 
@@ -56,7 +56,7 @@ static bool addrs_have(const struct addrs *a, taddr addr)
 }
 
 __attribute__((format(printf, 2, 3)))
-static void give_up(struct body *b, const char *format, ...)
+static void set_incomplete(struct body *b, const char *format, ...)
 {
 	va_list ap;
 
@@ -157,11 +157,11 @@ static int follow(struct scan *s, const struct insn *in)
 	struct code_range range;
 
 	if (!elfimage_extent(s->img, in->target, &range)) {
-		give_up(b, "a jump at " PRItaddr " to code of unknown extent", in->addr);
+		set_incomplete(b, "a jump at " PRItaddr " to code of unknown extent", in->addr);
 	} else if (range.lo != in->target && (elfimage_is_global(s->img, range.lo) || is_stop(s, range.lo))) {
-		give_up(b, "a jump at " PRItaddr " into the middle of another function", in->addr);
+		set_incomplete(b, "a jump at " PRItaddr " into the middle of another function", in->addr);
 	} else if (b->nextents == BODY_EXTENTS) {
-		give_up(b, "more than %d parts", BODY_EXTENTS);
+		set_incomplete(b, "more than %d parts", BODY_EXTENTS);
 	} else {
 		b->extents[b->nextents++] = range;
 		return addrs_add(&b->targets, in->target);
@@ -169,7 +169,7 @@ static int follow(struct scan *s, const struct insn *in)
 	return 0;
 }
 
-static int note_jump(struct scan *s, const struct insn *in)
+static int add_jump(struct scan *s, const struct insn *in)
 {
 	taddr slot = in->slot;
 	const char *name;
@@ -183,11 +183,11 @@ static int note_jump(struct scan *s, const struct insn *in)
 	name = slot ? elfimage_slot_symbol(s->img, slot) : NULL;
 	if (name)
 		return add_tail(s, in, 0, name);
-	give_up(s->out, "a jump at " PRItaddr " whose target is not known", in->addr);
+	set_incomplete(s->out, "a jump at " PRItaddr " whose target is not known", in->addr);
 	return 0;
 }
 
-static int note(struct scan *s, const struct insn *in)
+static int add_insn(struct scan *s, const struct insn *in)
 {
 	int rc = addrs_add(&s->out->starts, in->addr);
 
@@ -198,7 +198,7 @@ static int note(struct scan *s, const struct insn *in)
 		return add_exit(s, (struct body_exit){ .addr = in->addr });
 	case FLOW_JUMP:
 	case FLOW_BRANCH:
-		return note_jump(s, in);
+		return add_jump(s, in);
 	case FLOW_CALL:
 		return add_call(s, in);
 	case FLOW_NEXT:
@@ -218,10 +218,10 @@ static int sweep(struct scan *s, const uint8_t *code, struct code_range range)
 		int rc;
 
 		if (decode(s->d, code + at, n - at, range.lo + at, &in)) {
-			give_up(s->out, "no instruction at " PRItaddr, range.lo + at);
+			set_incomplete(s->out, "no instruction at " PRItaddr, range.lo + at);
 			return 0;
 		}
-		rc = note(s, &in);
+		rc = add_insn(s, &in);
 		if (rc)
 			return rc;
 		if (!in.padding)
@@ -230,7 +230,7 @@ static int sweep(struct scan *s, const uint8_t *code, struct code_range range)
 	}
 	/* A call at the end is one that does not return. */
 	if (last == FLOW_NEXT || last == FLOW_BRANCH)
-		give_up(s->out, "it runs on past its end at " PRItaddr, range.hi);
+		set_incomplete(s->out, "it runs on past its end at " PRItaddr, range.hi);
 	return 0;
 }
 
@@ -240,14 +240,14 @@ static int scan_extent(struct scan *s, struct code_range range)
 	cleanup_free uint8_t *code = NULL;
 
 	if (range.hi <= range.lo || n > EXTENT_MAX) {
-		give_up(s->out, "a part of %zu KiB", n >> 10);
+		set_incomplete(s->out, "a part of %zu KiB", n >> 10);
 		return 0;
 	}
 	code = malloc(n);
 	if (!code)
 		return -ENOMEM;
 	if (elfimage_code(s->img, range.lo, code, n) != n) {
-		give_up(s->out, "its code at " PRItaddr " is not in the file", range.lo);
+		set_incomplete(s->out, "its code at " PRItaddr " is not in the file", range.lo);
 		return 0;
 	}
 	return sweep(s, code, range);
@@ -257,7 +257,8 @@ static void check_steps(struct body *b)
 {
 	for (size_t i = 0; b->complete && i < b->targets.n; i++) {
 		if (!addrs_have(&b->starts, b->targets.v[i]))
-			give_up(b, "a jump into the middle of an instruction at " PRItaddr, b->targets.v[i]);
+			set_incomplete(b, "a jump into the middle of an instruction at " PRItaddr,
+				       b->targets.v[i]);
 	}
 }
 
@@ -271,7 +272,7 @@ int body_scan(const struct elfimage *img, struct decoder *d, taddr entry, const 
 	if (own_extent(img, entry, &out->extents[0]))
 		out->nextents = 1;
 	else
-		give_up(out, "its extent is not known");
+		set_incomplete(out, "its extent is not known");
 	for (size_t i = 0; !rc && i < out->nextents; i++)
 		rc = scan_extent(&s, out->extents[i]);
 	addrs_sort(&out->starts);

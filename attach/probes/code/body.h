@@ -49,7 +49,7 @@ struct body {
 	struct addrs starts;	/* of instructions, ascending */
 	struct addrs targets;	/* of jumps within the body, ascending */
 	bool complete;		/* every way out is in exits */
-	char why[120];		/* if not: why, for people */
+	char why[120];		/* if not: the reason, for the user */
 };
 
 /*

@@ -91,7 +91,8 @@ struct prefixes prefixes_of(const cs_insn *in)
 	if (i < in->size && is_rex(in->bytes[i]))
 		p.rex = in->bytes[i++];
 	p.opcode = i < in->size ? in->bytes[i] : 0;
-	p.in_order = i < in->size && !is_rex(in->bytes[i]) && !count_prefix(in->bytes[i], &(struct prefixes){ 0 }) &&
+	p.in_order = i < in->size && !is_rex(in->bytes[i]) &&
+		     !count_prefix(in->bytes[i], &(struct prefixes){ 0 }) &&
 		     !(late && p.opcode == 0x0f);
 	return p;
 }

@@ -39,8 +39,9 @@ bool find_register(unsigned name, uint8_t *reg, uint8_t *size);
 uint16_t register_bit(unsigned name);
 
 /*
- * What the instruction does to saved registers, as the keeper needs it (decode_emu.c). false: it is not emulated.
+ * What the instruction does to saved registers, as the keeper needs it (decode_emu.c). false: it is not
+ * emulated.
  */
-bool lift(const cs_insn *in, struct emu *e);
+bool decode_emu(const cs_insn *in, struct emu *e);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "attach/probes/code/insnlen.h"
 
-#define SWEEP_MAX (8UL << 20)	/* no function is as long */
+#define SWEEP_MAX (8UL << 20)	/* no function is longer */
 
 enum mark {
 	MARK_START = 1,		/* an instruction begins here */
@@ -21,13 +21,13 @@ enum mark {
 	MARK_BEHIND_LOCK = 16,
 };
 
-static void note_end(struct codesweep *s, unsigned mark, size_t end)
+static void mark_end(struct codesweep *s, unsigned mark, size_t end)
 {
 	s->marks[end] |= (uint8_t)mark;
 	s->exits += mark == MARK_LEFT;
 }
 
-static void note(struct codesweep *s, const uint8_t *code, const struct insn_shape *in)
+static void mark_insn(struct codesweep *s, const uint8_t *code, const struct insn_shape *in)
 {
 	size_t at = s->reached, end = at + in->len, to = end + (size_t)(ssize_t)in->rel;
 	bool inside = in->jump && to < s->range.hi - s->range.lo;
@@ -36,11 +36,11 @@ static void note(struct codesweep *s, const uint8_t *code, const struct insn_sha
 	if (code[at] == 0xf0)
 		s->marks[at + 1] |= MARK_BEHIND_LOCK;
 	if (in->call)
-		note_end(s, MARK_RETURN, end);
+		mark_end(s, MARK_RETURN, end);
 	if (inside)
 		s->marks[to] |= MARK_TARGET;
 	else if (in->jump || in->leaves)
-		note_end(s, MARK_LEFT, end);
+		mark_end(s, MARK_LEFT, end);
 }
 
 static bool jumps_arrive(const struct codesweep *s)
@@ -65,7 +65,7 @@ int codesweep_run(const uint8_t *code, struct code_range range, struct codesweep
 		return -ENOMEM;
 	for (; out->reached < n && insn_shape(code + out->reached, n - out->reached, &in);
 	     out->reached += in.len)
-		note(out, code, &in);
+		mark_insn(out, code, &in);
 	out->in_step = jumps_arrive(out);
 	return 0;
 }

@@ -2,10 +2,10 @@
 /*
  * decode: translates capstone's description of one instruction into ours.
  *
- *	decode.c     for planning: where control goes, what is written, how rsp
- *	             moves; and moving an instruction elsewhere
- *	decode_emu.c       for the keeper: struct emu
- *	capinsn.c    what both need to know about an instruction
+ *	decode.c	for planning: where control goes, what is written, how rsp moves; and moving an
+ *			instruction elsewhere
+ *	decode_emu.c	for the keeper: struct emu
+ *	capinsn.c	what both need to know about an instruction
  *
  * Only these three use capstone. Where it is wrong (capstone 4 forgets registers that are written, drops
  * prefixes, and misreads some lengths), the instruction is treated as the worst it could be.
@@ -239,7 +239,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	out->padding = is_nop(in) || in->id == X86_INS_INT3;
 	find_target(in, out);
 	find_sp_change(in, out);
-	if (!lift(in, &out->emu))
+	if (!decode_emu(in, &out->emu))
 		out->emu = (struct emu){ .op = EMU_NONE };
 	out->emu.len = out->len;
 	snprintf(out->text, sizeof(out->text), "%.14s%s%.47s", in->mnemonic, *in->op_str ? " " : "",
@@ -250,8 +250,8 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 /*
  * Instructions that behave the same elsewhere under a single step. Excluded: jumps; what enters the kernel;
  * what shows or clears the trap flag (pushf, popf), delays the trap by one instruction (a load of ss), takes
- * several steps (rep), or may be emulated by the kernel or a hypervisor, which forget the step (sgdt and its
- * like, UMIP; cpuid).
+ * several steps (rep), or may be emulated by the kernel or a hypervisor, which then lose the step (sgdt and
+ * its like, UMIP; cpuid).
  */
 static bool can_be_displaced(struct decoder *d)
 {

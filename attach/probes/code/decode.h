@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * decode: decodes one machine instruction, with capstone, into what planning needs to know and what the
- * keeper needs to emulate it. Nothing of capstone shows here.
+ * keeper needs to emulate it. No type of capstone is used here.
  */
 #ifndef MM_DECODE_H
 #define MM_DECODE_H
@@ -19,7 +19,7 @@ must_check int decoder_new(struct decoder **out);	/* 0 or -ENOMEM, -EIO */
 void decoder_free(struct decoder *d);
 
 enum flow {
-	FLOW_NEXT,	/* goes on with the next instruction */
+	FLOW_NEXT,	/* the next instruction is run after it */
 	FLOW_RET,
 	FLOW_JUMP,	/* unconditional; target known if target_known */
 	FLOW_BRANCH,	/* conditional */
@@ -42,7 +42,7 @@ struct insn {
 	/* a step over it may end one instruction late (cpuid under a hypervisor): never to be stepped */
 	bool loses_step;
 	struct emu emu;		/* op EMU_NONE if it cannot be emulated */
-	char text[64];		/* "push r12" for people */
+	char text[64];		/* "push r12", for the user */
 };
 
 /* Decode the instruction at @code (its address @addr). 0, or -EILSEQ if there is no valid one. */

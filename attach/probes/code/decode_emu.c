@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lift: decodes an instruction into struct emu, for the keeper.
+ * decode_emu: decodes an instruction into struct emu, for the keeper.
  *
  * Only what is listed here as exact is accepted: an instruction with an unforeseen prefix, register or
  * operand is refused, never approximated. Each line of that list is checked against the processor in
@@ -63,7 +63,8 @@ static bool memory_operand(const cs_insn *in, const cs_x86_op *op, struct emu_op
 	if (mem->base == X86_REG_RIP) {
 		out->imm += (int64_t)(in->address + in->size);
 		out->moves = 1;
-	} else if (mem->base != X86_REG_INVALID && (!find_register(mem->base, &out->base, &size) || size != 8)) {
+	} else if (mem->base != X86_REG_INVALID &&
+		   (!find_register(mem->base, &out->base, &size) || size != 8)) {
 		return false;
 	}
 	if (mem->index != X86_REG_INVALID && mem->index != X86_REG_RIZ &&
@@ -162,7 +163,7 @@ static bool prefixes_fit(const cs_insn *in, const struct emu *e)
 	return in->id != X86_INS_MOVSXD || (p.rex & 8);
 }
 
-bool lift(const cs_insn *in, struct emu *e)
+bool decode_emu(const cs_insn *in, struct emu *e)
 {
 	if (is_nop(in)) {
 		e->op = EMU_NOP;

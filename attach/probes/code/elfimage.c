@@ -34,7 +34,7 @@ struct segment {
 	bool code;
 };
 
-/* Padding that was handed out, and the instruction that it is for. */
+/* Padding that was given out, and the instruction that it is for. */
 struct taken {
 	taddr addr, insn;
 	size_t n;
@@ -202,7 +202,7 @@ size_t elfimage_build_id(const struct elfimage *img, uint8_t *buf, size_t n)
 	return n;
 }
 
-static bool says_textrel(const GElf_Dyn *dyn)
+static bool is_textrel(const GElf_Dyn *dyn)
 {
 	return dyn->d_tag == DT_TEXTREL || (dyn->d_tag == DT_FLAGS && dyn->d_un.d_val & DF_TEXTREL);
 }
@@ -213,7 +213,7 @@ static bool dynamic_textrel(Elf *elf, const GElf_Phdr *ph)
 	GElf_Dyn dyn;
 
 	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-		if (says_textrel(&dyn))
+		if (is_textrel(&dyn))
 			return true;
 	}
 	return false;

@@ -25,9 +25,8 @@ struct code_range {
 };
 
 /*
- * Open the ELF file behind @fd (which stays the caller's; a duplicate is kept).
- * @name is for messages. 0; -EINVAL not a 64-bit x86-64 ELF file, or not
- * regular; -EIO unreadable.
+ * Open the ELF file behind @fd (which stays the caller's: it is duplicated). @name is for messages. 0;
+ * -EINVAL: not a 64-bit x86-64 ELF file, or not regular; -EIO: unreadable.
  */
 must_check int elfimage_open(int fd, const char *name, struct elfimage **out);
 void elfimage_close(struct elfimage *img);	/* NULL is fine */
@@ -57,11 +56,10 @@ bool elfimage_textrel(const struct elfimage *img);
 bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, taddr *vaddr);
 
 /*
- * The function @name in .symtab or .dynsym of the file itself (separate debug
- * files are not asked). Ignores undefined symbols.
- * IFUNC symbols are reported with @ifunc set: their address is a resolver's.
- * 0, -ENOENT, or -EEXIST if several different addresses have that name (the
- * default version wins over older ones, a global symbol over a static one).
+ * The function @name in .symtab or .dynsym of the file itself (separate debug files are not read). Undefined
+ * symbols are ignored. For an IFUNC symbol *@ifunc is true: the address is a resolver's. 0, -ENOENT, or
+ * -EEXIST if several different addresses have that name (the default version is preferred to older ones, a
+ * global symbol to a static one).
  */
 must_check int elfimage_find(const struct elfimage *img, const char *name, taddr *addr, uint64_t *size,
 			     bool *ifunc);

@@ -2,9 +2,9 @@
 /*
  * elfsyms: both symbol tables in one array, sorted once.
  *
- * Several names for one address are common in a C library (malloc, __libc_malloc, __malloc): people use the
- * one without a version, with the fewest underscores, and the shortest. Names that are defined several times
- * are distinguished by version and binding: a program that calls memcpy gets memcpy@@GLIBC_2.14, not
+ * Several names for one address are common in a C library (malloc, __libc_malloc, __malloc): the user sees
+ * the one without a version, with the fewest underscores, and the shortest. Names that are defined several
+ * times are distinguished by version and binding: a program that calls memcpy gets memcpy@@GLIBC_2.14, not
  * memcpy@GLIBC_2.2.5 nor a static helper.
  */
 #include "attach/probes/code/elfsyms.h"
@@ -108,7 +108,7 @@ static size_t underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Negative if @a is the better name for people. */
+/* Negative if @a is the better name for the user. */
 static int compare_names(const char *a, const char *b)
 {
 	if (!version_of(a) != !version_of(b))

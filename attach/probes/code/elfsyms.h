@@ -2,8 +2,8 @@
 /*
  * elfsyms: the function symbols of one ELF file, by address and by name.
  *
- * .symtab and .dynsym together, undefined ones left out. Names point into
- * libelf's data and live as long as the Elf does.
+ * .symtab and .dynsym together, undefined ones left out. Names point into libelf's data, and are valid as
+ * long as the Elf is open.
  */
 #ifndef MM_ELFSYMS_H
 #define MM_ELFSYMS_H
@@ -27,7 +27,7 @@ struct elfsym {
 };
 
 struct elfsyms {
-	struct elfsym *v;	/* by address; at one address by rank, then the name for people first */
+	struct elfsym *v;	/* by address; at one address by rank, then the name for the user first */
 	taddr *reach;		/* the highest end of v[0] to v[i] */
 	size_t n;
 };
@@ -42,7 +42,7 @@ void elfsyms_fini(struct elfsyms *syms);
 /* The best symbol called @name; 0, -ENOENT, or -EEXIST if equally good ones lie at different addresses. */
 must_check int elfsyms_find(const struct elfsyms *syms, const char *name, const struct elfsym **out);
 
-/* The symbol for people that starts at @addr, or NULL. @ifunc: only IFUNC symbols. */
+/* The symbol for the user that starts at @addr, or NULL. @ifunc: only IFUNC symbols. */
 const struct elfsym *elfsyms_at(const struct elfsyms *syms, taddr addr, bool ifunc);
 
 /* The symbol whose size covers @addr and that starts nearest, or NULL. */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cfirule: how to get from one frame to its caller at one address, as call frame
- * information has it: the CFA (what rsp is once this function has returned), and where each of the
- * caller's registers is.
+ * cfirule: how to get from one frame to its caller at one address, as call frame information describes it:
+ * the CFA (what rsp is once this function has returned), and where each of the caller's registers is.
  */
 #ifndef MM_UNWIND_CFIRULE_H
 #define MM_UNWIND_CFIRULE_H
@@ -12,13 +11,13 @@
 #include "attach/stacks/unwind/dwexpr.h"
 
 enum cfi_how {
-	CFI_UNDEFINED,		/* lost; for the return address: this frame is the outermost */
+	CFI_UNDEFINED,		/* not known; for the return address: this frame is the outermost */
 	CFI_SAME,		/* still in the register itself */
 	CFI_OFFSET,		/* in memory at CFA + offset */
 	CFI_VAL_OFFSET,		/* CFA + offset itself; for the CFA: register @reg + offset */
 	CFI_REGISTER,		/* in register @reg */
-	CFI_EXPRESSION,		/* in memory where the expression says */
-	CFI_VAL_EXPRESSION,	/* what the expression says itself */
+	CFI_EXPRESSION,		/* in memory at the expression's value */
+	CFI_VAL_EXPRESSION,	/* the expression's value itself */
 };
 
 struct cfi_place {

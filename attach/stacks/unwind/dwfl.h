@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwfl: the stack as elfutils' libdwfl finds it, for tests and in case of doubt (--unwinder dwfl).
+ * dwfl: the stack as elfutils' libdwfl finds it, to check our own unwinder (--unwinder dwfl).
  *
  * A hundred times slower than ours, and it reads the target's memory: the thread must be held. It trusts
  * files more than we do, so it is not for targets that are not trusted.

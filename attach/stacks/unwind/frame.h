@@ -2,8 +2,8 @@
 /*
  * frame: from the registers in one frame to those of its caller, by a rule.
  *
- * Memory is read through struct frame_memory: the slice that the keeper copied, then the
- * caller's own function.
+ * Memory is read through struct frame_memory: from the slice that the keeper copied, otherwise by the
+ * caller's function.
  */
 #ifndef MM_UNWIND_FRAME_H
 #define MM_UNWIND_FRAME_H
@@ -26,10 +26,10 @@ must_check int frame_read(struct frame_memory *m, taddr addr, void *buf, size_t 
 bool frame_slice(struct frame_memory *m, taddr addr, void *buf, size_t n);
 
 /*
- * true if a register that an interrupted function saved at @addr, according to its tables, is just below its
- * @rsp. Either it has been popped already, which the tables do not record, and both the word and the register
- * have the saved value; or it was saved in the red zone, as compilers did fifteen years ago, and only the
- * word has it.
+ * true if @addr, where an interrupted function has saved a register according to its tables, is just below
+ * its @rsp. Either the register was popped already, which the tables do not record, and both the word and the
+ * register have the saved value; or it was saved in the red zone, as compilers did fifteen years ago, and
+ * only the word has it.
  */
 static inline bool frame_below(taddr rsp, taddr addr)
 {

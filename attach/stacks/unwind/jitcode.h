@@ -26,7 +26,7 @@ struct jitcode {
 void jitcode_init(struct jitcode *j);
 void jitcode_fini(struct jitcode *j);
 
-/* Look at process @pid from now on. */
+/* Read the mappings of process @pid from now on. */
 void jitcode_follow(struct jitcode *j, pid_t pid);
 
 /* true if @addr is in executable memory of no file, as far as is known. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libunwind: the stack as libunwind's remote unwinder finds it, for tests and in case of doubt (--unwinder
- * libunwind). What dwfl.h says of libdwfl applies to it, too.
+ * libunwind: the stack as libunwind's remote unwinder finds it, to check our own unwinder (--unwinder
+ * libunwind). As with libdwfl (dwfl.h), the thread must be held, and files are trusted more than by ours.
  */
 #ifndef MM_UNWIND_LIBUNWIND_H
 #define MM_UNWIND_LIBUNWIND_H

@@ -35,7 +35,7 @@ static const uint8_t ucontext[FRAME_REGS][3] = {
 };
 
 /* The return address is on top of the stack. */
-static void say_top_of_stack(struct cfi_rule *out)
+static void set_top_of_stack(struct cfi_rule *out)
 {
 	for (unsigned reg = 0; reg < FRAME_REGS; reg++)
 		out->regs[reg].how = CFI_SAME;
@@ -44,13 +44,15 @@ static void say_top_of_stack(struct cfi_rule *out)
 	out->regs[FRAME_RIP] = (struct cfi_place){ .how = CFI_OFFSET, .offset = -8 };
 }
 
-static void say_signal_frame(struct cfi_rule *out)
+static void set_signal_frame(struct cfi_rule *out)
 {
 	for (unsigned reg = 0; reg < FRAME_REGS; reg++) {
 		/* Three bytes, or two where the offset is one byte long. */
 		uint32_t len = ucontext[reg][1] & 0x80 ? 3 : 2;
 
-		out->regs[reg] = (struct cfi_place){ .how = CFI_EXPRESSION, .len = len, .expr = ucontext[reg] };
+		out->regs[reg] = (struct cfi_place){
+			.how = CFI_EXPRESSION, .len = len, .expr = ucontext[reg],
+		};
 	}
 	out->cfa = (struct cfi_place){ .how = CFI_VAL_OFFSET, .reg = FRAME_RSP };
 	out->signal = true;
@@ -106,9 +108,9 @@ int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule
 		return -ENXIO;
 	*out = (struct cfi_rule){ 0 };
 	if (n == sizeof(code) && !memcmp(code, sigreturn, n))
-		say_signal_frame(out);
+		set_signal_frame(out);
 	else if (exact && (leaves(code, n) || elfimage_symbol_at(img, pc)))
-		say_top_of_stack(out);
+		set_top_of_stack(out);
 	else
 		return -ENOENT;
 	return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nocfi: what the code itself says where no table describes it.
+ * nocfi: how to find the caller from the code itself, where no table describes it.
  *
- * Four places are certain in any function: at its first instruction, at a `ret` and at
- * a `jmp *slot` (a PLT stub, a tail call) the return address is on top of the stack; and the
- * kernel's signal frame is known by the two instructions that it returns to.
+ * Four places are certain in any function: at its first instruction, at a `ret` and at a `jmp *slot` (a PLT
+ * stub, a tail call) the return address is on top of the stack; and the kernel's signal frame is known by the
+ * two instructions that it returns to.
  */
 #ifndef MM_UNWIND_NOCFI_H
 #define MM_UNWIND_NOCFI_H
@@ -13,14 +13,14 @@
 #include "attach/stacks/unwind/cfirule.h"
 
 /*
- * The rule for a thread at file address @pc: it is there if @exact, else it is in a call that will return
- * there. 0; -ENOENT: there is code, but it gives no rule; -ENXIO: no code there.
+ * The rule for a thread at file address @pc: it is there if @exact, otherwise it is in a call that will
+ * return there. 0; -ENOENT: there is code, but no rule can be found; -ENXIO: no code there.
  */
 must_check int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out);
 
 /*
- * true if the function around @pc switches to another stack for its calls, and its tables do not say so: they
- * lead to what other functions left on that stack. Go calls C in this way.
+ * true if the function around @pc switches to another stack for its calls, and its tables do not describe
+ * that: they lead to old words of other functions on that stack. Go calls C in this way.
  */
 bool nocfi_changes_stack(const struct elfimage *img, taddr pc);
 

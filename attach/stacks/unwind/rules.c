@@ -152,11 +152,11 @@ static bool is_top_of_stack(const struct cfi_rule *rule)
 
 /*
  * A function that is about to return has restored its caller's registers, but the tables, which do not record
- * pops, say where it had saved them. If they are found through rbp (gcc's functions that align the stack),
- * that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A `ret` that
- * is used as a jump, as in a retpoline, has its return address further up.
+ * pops, still have where it had saved them. If they are found through rbp (gcc's functions that align the
+ * stack), that rbp is the caller's by now and leads elsewhere: libdw and libunwind lose a frame there. A
+ * `ret` that is used as a jump, as in a retpoline, has its return address further up.
  */
-static void say_restored(struct cfi_rule *rule)
+static void set_restored(struct cfi_rule *rule)
 {
 	for (unsigned reg = 0; reg < FRAME_REGS; reg++) {
 		if (reg != FRAME_RIP && reg != FRAME_RSP)
@@ -164,12 +164,13 @@ static void say_restored(struct cfi_rule *rule)
 	}
 }
 
-/* At the `ret`, or at the last instruction before it, where the tables of gcc lag behind. */
+/* At the `ret`, or at the last instruction before it, for which gcc's tables are not updated yet. */
 static bool is_about_to_return(const struct elfimage *img, taddr pc, const struct cfi_rule *rule)
 {
 	if (is_top_of_stack(rule))
 		return nocfi_at_return(img, pc);
-	return rule->cfa.how == CFI_VAL_OFFSET && rule->cfa.reg == FRAME_R10 && nocfi_at_realigned_end(img, pc);
+	return rule->cfa.how == CFI_VAL_OFFSET && rule->cfa.reg == FRAME_R10 &&
+	       nocfi_at_realigned_end(img, pc);
 }
 
 /* 0; -ENOENT: code of which nothing is known; -ENXIO: no code of a module. */
@@ -192,7 +193,7 @@ static int decode(struct rules *r, uint64_t frame, struct cfi_rule *out)
 	else if (!exact && nocfi_changes_stack(m->img, at - m->bias))
 		err = -ENOENT;
 	else if (exact && is_about_to_return(m->img, pc - m->bias, out))
-		say_restored(out);
+		set_restored(out);
 	return err;
 }
 
@@ -204,7 +205,8 @@ static bool fits_rbp(const struct cfi_place *p)
 
 static bool fits(const struct cfi_rule *rule)
 {
-	const struct cfi_place *cfa = &rule->cfa, *rip = &rule->regs[FRAME_RIP], *rsp = &rule->regs[FRAME_RSP];
+	const struct cfi_place *cfa = &rule->cfa, *rip = &rule->regs[FRAME_RIP],
+			       *rsp = &rule->regs[FRAME_RSP];
 
 	return !rule->signal && cfa->how == CFI_VAL_OFFSET &&
 	       (cfa->reg == FRAME_RSP || cfa->reg == FRAME_RBP) && cfa->offset == (int32_t)cfa->offset &&

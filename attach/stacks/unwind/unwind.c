@@ -154,7 +154,7 @@ static int step_whole(struct walk *w, const struct cfi_rule *rule, uint32_t want
 	if (rule->regs[FRAME_RIP].how == CFI_UNDEFINED)
 		return UNWIND_WHOLE;
 	if (rule->regs[FRAME_RIP].how == CFI_SAME)
-		return UNWIND_LOST;	/* the tables do not say where the return address is */
+		return UNWIND_LOST;	/* the tables do not have where the return address is */
 	err = frame_step(rule, w->frame & UNWIND_EXACT, want, &w->m, &w->regs);
 	if (err)
 		return end_of(err, want);
@@ -241,7 +241,8 @@ static void run(struct walk *w)
 
 	while (n < w->max && (rule = rules_find(&w->u->rules, w->frame)) && rule->kind <= RULE_RBP) {
 		taddr cfa = (rule->kind == RULE_RSP ? sp : bp) + (taddr)(int64_t)rule->cfa, ra, saved;
-		uint64_t ra_at = cfa - 8 - from->slice_addr, bp_at = ra_at + (uint64_t)(8 * (int64_t)rule->rbp);
+		uint64_t ra_at = cfa - 8 - from->slice_addr,
+			 bp_at = ra_at + (uint64_t)(8 * (int64_t)rule->rbp);
 
 		if (cfa <= sp || ra_at >= words || bp_at >= words)
 			break;
@@ -297,7 +298,7 @@ static uint64_t known(const struct frame_regs *regs, unsigned reg)
 }
 
 /* The registers that a function must preserve, by their DWARF numbers. */
-static void kept_over_calls(const struct frame_regs *regs, struct user_regs_struct *out)
+static void copy_preserved(const struct frame_regs *regs, struct user_regs_struct *out)
 {
 	*out = (struct user_regs_struct){
 		.rip = known(regs, FRAME_RIP), .rsp = known(regs, FRAME_RSP), .rbp = known(regs, FRAME_RBP),
@@ -323,7 +324,7 @@ bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is
 		end = rule ? step_whole(&w, rule, ALL) : guess(&w);
 		if (!it_is || end != GO_ON)
 			continue;
-		kept_over_calls(&w.regs, caller);
+		copy_preserved(&w.regs, caller);
 		found = caller->rsp != 0;
 	}
 	return found;
@@ -331,7 +332,9 @@ bool unwind_out_of(struct unwinder *u, const struct unwind_from *from, bool (*is
 
 void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, struct unwind_stack *out)
 {
-	struct walk w = { .u = u, .m = { .from = from }, .out = out, .max = max < UNWIND_MAX ? max : UNWIND_MAX };
+	struct walk w = {
+		.u = u, .m = { .from = from }, .out = out, .max = max < UNWIND_MAX ? max : UNWIND_MAX,
+	};
 	int end = begin(&w);
 
 	if (end == GO_ON)

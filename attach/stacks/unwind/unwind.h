@@ -31,7 +31,7 @@ struct unwinder;
 #define UNWIND_EXACT (1ull << 63)
 
 enum unwind_end {
-	/* the outermost frame was reached: its tables say so, or it has the return address 0 */
+	/* the outermost frame was reached: by its tables, or as it has the return address 0 */
 	UNWIND_WHOLE,
 	UNWIND_CUT,	/* it continues in memory of which there is no copy */
 	UNWIND_LOST,	/* no tables there and no plausible frame pointer, or they lead nowhere */
@@ -75,7 +75,7 @@ struct unwind_stats {
 	uint64_t guessed;	/* frames found by frame pointer */
 };
 
-/* The caller keeps @ms, and calls unwinder_modules_changed after it has refreshed it. 0 or -ENOMEM. */
+/* @ms stays the caller's, which calls unwinder_modules_changed after each refresh of it. 0 or -ENOMEM. */
 must_check int unwinder_new(struct modules *ms, struct unwinder **out);
 void unwinder_free(struct unwinder *u);
 
@@ -93,7 +93,7 @@ void unwinder_forget(struct unwinder *u);
 
 /*
  * The stack, at most @max frames (at most UNWIND_MAX; at least one): frames[0] is rip itself. Never fails:
- * @out->end says how far it got.
+ * out->end is how it ended.
  */
 void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, struct unwind_stack *out);
 

@@ -61,7 +61,7 @@ static void heap(void **state)
  * A pid may belong to another process when its own has ended. A name cannot fake a line: the kernel writes
  * its newlines as \n.
  */
-static void whose_child(void **state)
+static void parent_of_child(void **state)
 {
 	(void)state;
 	assert_true(processes_is_child(STATUS SIZES, 7));
@@ -76,7 +76,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(heap),
-		cmocka_unit_test(whose_child),
+		cmocka_unit_test(parent_of_child),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,9 @@ static int teardown(void **state)
 
 static int add(taddr lo, taddr hi, uint32_t stack)
 {
-	return ranges_add(&ranges, &(struct range){ .lo = lo, .hi = hi, .held = true, .stack = stack, .birth_us = stack });
+	return ranges_add(&ranges, &(struct range){
+		.lo = lo, .hi = hi, .live = true, .stack = stack, .birth_us = stack,
+	});
 }
 
 static void assert_all(size_t n, const taddr (*expected)[3])
@@ -47,7 +49,7 @@ static void assert_all(size_t n, const taddr (*expected)[3])
 		assert_int_equal(r.hi, expected[i][1]);
 		assert_int_equal(r.stack, expected[i][2]);
 		assert_int_equal(r.birth_us, expected[i][2]);
-		assert_true(r.held);
+		assert_true(r.live);
 	}
 	assert_int_equal(i, n);
 }
@@ -61,7 +63,7 @@ static unsigned clear(taddr lo, taddr hi)
 	struct range was;
 	unsigned n = 0;
 
-	while (ranges_take(&ranges, lo, hi, &was) == 1)
+	while (ranges_remove(&ranges, lo, hi, &was) == 1)
 		n++;
 	return n;
 }
@@ -72,9 +74,9 @@ static void whole_front_end_middle(void **state)
 
 	(void)state;
 	assert_int_equal(add(100, 200, 1), 0);
-	assert_int_equal(ranges_take(&ranges, 0, 100, &was), 0);
-	assert_int_equal(ranges_take(&ranges, 200, 300, &was), 0);
-	assert_int_equal(ranges_take(&ranges, 50, 120, &was), 1);
+	assert_int_equal(ranges_remove(&ranges, 0, 100, &was), 0);
+	assert_int_equal(ranges_remove(&ranges, 200, 300, &was), 0);
+	assert_int_equal(ranges_remove(&ranges, 50, 120, &was), 1);
 	assert_int_equal(was.lo, 100);
 	assert_int_equal(was.hi, 200);
 	ASSERT_ALL({ 120, 200, 1 });
@@ -118,8 +120,8 @@ static void nothing_is_taken_from_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(add(100, 200, 1), 0);
-	assert_int_equal(ranges_take(&ranges, 150, 150, &was), 0);
-	assert_int_equal(ranges_take(&ranges, 180, 120, &was), 0);
+	assert_int_equal(ranges_remove(&ranges, 150, 150, &was), 0);
+	assert_int_equal(ranges_remove(&ranges, 180, 120, &was), 0);
 	assert_false(ranges_first(&ranges, 150, 150, &was));
 	ASSERT_ALL({ 100, 200, 1 });
 }

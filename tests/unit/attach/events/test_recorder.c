@@ -80,7 +80,7 @@ static void both_get_the_same(void **state)
 	begin();
 	alloc(1, 10);
 	alloc(2, 20);
-	/* a doubtful event is recorded late */
+	/* a suspect free is recorded late */
 	recorder_put(&rec, &(struct fact){ .kind = MMT_TWICE, .time_us = 5, .block = { .addr = 0x99 } });
 	recorder_count(&rec, 30, MMT_COUNT_EVENTS, 3);
 	recorder_lost(&rec, 30, "ring full", 4);
@@ -111,24 +111,33 @@ static void each_piece_tells_samples(void **state)
 {
 	const struct fact_sample its = { .seen = 5, .site_seen = 5, .nsteps = 1, .steps = { { 5, 0, 0 } } };
 	const struct fact_budget spent = { .promise_ppm = 10000, .spent_us = 7 };
-	const struct fact other = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 3, .name = "other" } };
+	const struct fact other = {
+		.kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 3, .name = "other" },
+	};
+	const struct recorder_trace wanted = { .path = path, .rotate_bytes = 4096 };
 	char second[80];
 	struct ledger l;
 
 	(void)state;
-	assert_int_equal(recorder_want_trace(&rec, &(struct recorder_trace){ .path = path, .rotate_bytes = 4096 }), 0);
+	assert_int_equal(recorder_want_trace(&rec, &wanted), 0);
 	begin();
 	recorder_put(&rec, &other);
-	recorder_put(&rec, &(struct fact){ .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = 5, .sample = { 0, &its } });
-	recorder_put(&rec, &(struct fact){ .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = 5, .budget = &spent });
+	recorder_put(&rec, &(struct fact){
+		.kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = 5, .sample = { 0, &its },
+	});
+	recorder_put(&rec, &(struct fact){
+		.kind = MMT_INFO, .info = MMT_BUDGET, .time_us = 5, .budget = &spent,
+	});
 	recorder_put(&rec, &(struct fact){ .kind = MMT_FAMILY, .time_us = 6, .family = 3 });
 	for (uint64_t n = 0; rec.piece < 3 && n < 1000000; n++)
 		alloc(n * n, n * 7 + 10);
 	assert_int_equal(rec.piece, 3);
 	assert_int_equal(recorder_end(&rec), 0);
 	for (int i = 1; i <= 3; i++) {
+		const char *const file = second;
+
 		snprintf(second, sizeof(second), "%.*s.%04d.mmt", (int)strlen(path) - 4, path, i);
-		assert_int_equal(replay_files(&(const char *){ second }, 1, &(struct replay_options){ 0 }, &l), 0);
+		assert_int_equal(replay_files(&file, 1, &(struct replay_options){ 0 }, &l), 0);
 		assert_int_equal(unlink(second), 0);
 		assert_int_equal(l.samples.n, 1);
 		assert_int_equal(ledger_sample(&l, defs_family(&l.defs, 0), defs_stack(&l.defs, 0))->seen, 5);
@@ -185,7 +194,7 @@ static uint64_t file_size(void)
 	return (uint64_t)st.st_size;
 }
 
-/* As on a full disk: the ledger goes on, the file stays readable, and the error is reported. */
+/* As on a full disk: the ledger is continued, the file stays readable, and the error is reported. */
 static void cannot_be_written(void **state)
 {
 	const struct rlimit tight = { 20000, RLIM_INFINITY };

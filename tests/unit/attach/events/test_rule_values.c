@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hitvalues: the values of rules, at hits made by hand: read, null, not read, and in a call whose beginning
+ * rule_values: the values of rules, at hits made by hand: read, null, not read, and in a call whose beginning
  * was not seen.
  */
 #include "attach/events/rule_values.h"
@@ -56,7 +56,7 @@ static void arguments_are_the_calls(void **state)
 	read_at(&leaves, true);
 	assert_int_equal(value_of(&rule.size), 6);
 	assert_int_equal(value_of(&rule.ptr), 0xabc);
-	/* at an end whose beginning was not seen, the registers may hold anything */
+	/* at an end whose beginning was not seen, the registers may have any value */
 	hit.head.flags = RECORD_STATIC;
 	read_at(&leaves, true);
 	assert_false(is_known(&rule.size));

@@ -83,7 +83,7 @@ static void by_name_looked_up_each_second(void **state)
 	assert_int_equal(scope_has_thread(&s, self(), 3 * SECOND), SCOPE_NO);
 }
 
-static void *tell_number(void *number)
+static void *store_number(void *number)
 {
 	call_us("worker");
 	*(uint32_t *)number = self();
@@ -95,7 +95,7 @@ static uint32_t one_that_has_ended(void)
 	uint32_t number;
 	pthread_t t;
 
-	assert_int_equal(pthread_create(&t, NULL, tell_number, &number), 0);
+	assert_int_equal(pthread_create(&t, NULL, store_number, &number), 0);
 	assert_int_equal(pthread_join(t, NULL), 0);
 	return number;
 }
@@ -118,7 +118,7 @@ static void *wait_to_end(void *arg)
 {
 	struct waiting *w = arg;
 
-	tell_number(&w->number);
+	store_number(&w->number);
 	pthread_barrier_wait(&w->named);
 	pthread_barrier_wait(&w->end);
 	return NULL;
@@ -164,12 +164,24 @@ static void take(const struct fact *f)
 static void make_stacks(bool skip)
 {
 	assert_int_equal(ledger_init(&l), 0);
-	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_MODULE, .module = { .number = 0, .path = "/lib/libwrap.so" } });
-	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_MODULE, .module = { .number = 1, .file = 1, .path = "/bin/service" } });
-	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_FRAME, .frame = { .number = 0, .module = 1, .pc = 0x10, .skip = skip } });
-	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_FRAME, .frame = { .number = 1, .module = 2, .pc = 0x20 } });
+	take(&(struct fact){
+		.kind = MMT_INFO, .info = MMT_MODULE, .module = { .number = 0, .path = "/lib/libwrap.so" },
+	});
+	take(&(struct fact){
+		.kind = MMT_INFO, .info = MMT_MODULE,
+		.module = { .number = 1, .file = 1, .path = "/bin/service" },
+	});
+	take(&(struct fact){
+		.kind = MMT_INFO, .info = MMT_FRAME,
+		.frame = { .number = 0, .module = 1, .pc = 0x10, .skip = skip },
+	});
+	take(&(struct fact){
+		.kind = MMT_INFO, .info = MMT_FRAME, .frame = { .number = 1, .module = 2, .pc = 0x20 },
+	});
 	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_NODE, .node = { .number = 1, .frame = 1 } });
-	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_NODE, .node = { .number = 2, .caller = 1, .frame = 0 } });
+	take(&(struct fact){
+		.kind = MMT_INFO, .info = MMT_NODE, .node = { .number = 2, .caller = 1, .frame = 0 },
+	});
 	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = 0, .node = 2 } });
 	take(&(struct fact){ .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = 1 } });
 }

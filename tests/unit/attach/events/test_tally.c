@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tally: hits made by hand, as the keeper would record them, and what they do to the table.
+ * tally: hits made by hand, as the keeper would record them, and what the ledger has afterwards.
  *
  * The sites are those of an imaginary libc: malloc's and calloc's exit, free's entry, realloc's entry and
  * exit, posix_memalign both as a wrapper and as a function with traps of its own, a scope's begin and end.
@@ -34,7 +34,7 @@ static const char *const rule_texts[PROBES] = {
 	[P_REALLOC] = "realloc realloc size=arg2",
 	[P_MEMALIGN] = "alloc posix_memalign ptr=*arg1 size=arg3 if=i32(ret)==0",
 	[P_WRAPPER] = "alloc wrapper ptr=*arg1 size=arg3 if=i32(ret)==0",
-	/* says nothing of the size */
+	/* without a size */
 	[P_OWN] = "alloc own",
 	[P_FROM] = "from begin",
 	[P_UNTIL] = "until end",
@@ -54,7 +54,9 @@ static struct {
 
 static void put_site(uint32_t i, uint32_t probe, uint16_t flags, uint8_t result, bool chunk)
 {
-	shared->sites[i] = (struct site){ .addr = 0x10000 + 16 * i, .flags = flags, .result = result, .family = 1 };
+	shared->sites[i] = (struct site){
+		.addr = 0x10000 + 16 * i, .flags = flags, .result = result, .family = 1,
+	};
 	planting.sites[i] = (struct site_info){ .probe = probe, .chunk = chunk };
 }
 
@@ -147,7 +149,9 @@ static struct made make(uint32_t site, uint16_t flags)
 {
 	struct made m = { .hit = blank, .slice = { now.caller, 0xdead } };
 
-	m.hit.head = (struct record){ .kind = RECORD_HIT, .flags = flags, .tid = now.tid, .site = site, .time_ns = now.time_ns };
+	m.hit.head = (struct record){
+		.kind = RECORD_HIT, .flags = flags, .tid = now.tid, .site = site, .time_ns = now.time_ns,
+	};
 	m.hit.outer_site = site;
 	m.hit.slice_len = sizeof(m.slice);
 	m.hit.regs.rip = shared->sites[site].addr;
@@ -192,7 +196,7 @@ static void realloc_begins(taddr old, uint64_t size)
 	send(&m);
 }
 
-/* Ends at malloc's `ret` if @at says so, as realloc(NULL) does. */
+/* Ends at malloc's `ret` if @at is that, as realloc(NULL) does. */
 static void realloc_ends_at(uint32_t site, taddr old, uint64_t size, taddr result, uint64_t usable)
 {
 	struct made m = make(site, RECORD_CLOSES);
@@ -227,7 +231,7 @@ static void assert_live(uint64_t blocks, uint64_t bytes)
 
 static void assert_calls(uint64_t allocs, uint64_t frees, uint64_t unmatched, uint64_t doubled)
 {
-	tally_end(&tally); /* doubtful events are counted now */
+	tally_end(&tally); /* suspect frees are counted now */
 	assert_int_equal(recorder.ledger.allocs, allocs);
 	assert_int_equal(recorder.ledger.frees, frees);
 	assert_int_equal(recorder.ledger.unmatched_frees, unmatched);
@@ -382,7 +386,7 @@ static void an_entry_alone_is_no_block(void **state)
 	assert_hits(P_MALLOC, 0);
 }
 
-static void nobodys_site(void **state)
+static void site_without_probe(void **state)
 {
 	struct made m = make(LINKER, RECORD_HELD);
 
@@ -401,7 +405,7 @@ static void chunk_sizes(void **state)
 		{ 0x25, 24 },		/* of another arena */
 		{ 0x1011, 4104 },
 		{ 0x21002, 135152 },	/* mapped: a word less */
-		{ 0x8, 0 }, { 0x0, 0 }, { 0x12, 0 },	/* nonsense is not a huge size */
+		{ 0x8, 0 }, { 0x0, 0 }, { 0x12, 0 },	/* no chunk header: not a huge size */
 	};
 
 	(void)state;
@@ -528,7 +532,7 @@ static void wrapper_by_return_address(void **state)
 	malloc_hit(0xb000, 24);
 	assert_hits(P_WRAPPER, 2);
 	assert_hits(P_MALLOC, 0);
-	assert_block(0xa000, 24, WRAPPER_LO); /* the result is the block, though the rule says *arg1 */
+	assert_block(0xa000, 24, WRAPPER_LO); /* the result is the block, though the rule has *arg1 */
 	now.caller = WRAPPER_HI;
 	malloc_hit(0xc000, 24);
 	now.caller = WRAPPER_LO - 1;
@@ -1017,7 +1021,7 @@ int main(void)
 		tally_test(free_of_what_we_never_saw_and_twice),
 		tally_test(other_threads_may_free),
 		tally_test(an_entry_alone_is_no_block),
-		tally_test(nobodys_site),
+		tally_test(site_without_probe),
 		tally_test(chunk_sizes),
 		tally_test(usable_by_default_requested_if_asked),
 		tally_test(sizes_without_a_chunk),

@@ -37,8 +37,9 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 
 	(void)ctx, (void)hit, (void)s, (void)skip, (void)tag;
 	*number = now.stack;
-	return defs_stack(&recorder.ledger.defs, now.stack) == DEFS_NONE ? defs_take(&recorder.ledger.defs, &f)
-									 : 0;
+	return defs_stack(&recorder.ledger.defs, now.stack) == DEFS_NONE
+		       ? defs_take(&recorder.ledger.defs, &f)
+		       : 0;
 }
 
 static void put_site(uint32_t site, uint32_t probe, uint16_t flags)
@@ -70,7 +71,9 @@ static void call(uint32_t site, uint16_t flags, uint64_t ret, uint64_t a, uint64
 	struct record_hit hit = { .outer_site = site, .args = { a, b, c } };
 
 	now.time_ns += 1000;
-	hit.head = (struct record){ .kind = RECORD_HIT, .flags = flags, .tid = now.tid, .site = site, .time_ns = now.time_ns };
+	hit.head = (struct record){
+		.kind = RECORD_HIT, .flags = flags, .tid = now.tid, .site = site, .time_ns = now.time_ns,
+	};
 	hit.regs.rax = ret;
 	tally_hit(&tally, &hit);
 }

@@ -322,7 +322,7 @@ static void a_thread_inside_vfork(void **state)
 static pthread_barrier_t born, may_end;
 static pid_t tids[THREADS];
 
-static void *tell_tid(void *arg)
+static void *store_tid(void *arg)
 {
 	*(pid_t *)arg = gettid();
 	pthread_barrier_wait(&born);
@@ -362,7 +362,7 @@ static void each_task_once(void **state)
 	pthread_attr_init(&small);
 	pthread_attr_setstacksize(&small, 128 << 10);
 	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(pthread_create(&threads[i], &small, tell_tid, &tids[i]), 0);
+		assert_int_equal(pthread_create(&threads[i], &small, store_tid, &tids[i]), 0);
 	pthread_barrier_wait(&born);
 
 	assert_int_equal(procfs_each_task(self, note, &l), 2 * (THREADS + 1));

@@ -147,7 +147,7 @@ static void get_rid_of(struct tracee *t)
 	close(wake);
 }
 
-static void say(void)
+static void report_step(void)
 {
 	const uint64_t one = 1;
 
@@ -296,7 +296,7 @@ static void event_message(void **state)
 /*
  * A child of a tracee is ours from birth, whether or not its stop was seen; the stop can still be collected.
  */
-static void whose_it_is(void **state)
+static void is_ours(void **state)
 {
 	struct tracee t = start(forks), born = { 0 };
 	unsigned long msg = 0;
@@ -512,7 +512,7 @@ static void interrupting_is_undone(void **state)
 	}
 	wait_asleep(&t);
 	assert_int_equal(waitpid(t.tid, NULL, WNOHANG | __WALL), 0);
-	say();
+	report_step();
 	ends_with(&t, 0);
 }
 
@@ -555,7 +555,7 @@ static void a_blocked_signal_is_not(void **state)
 	before = interrupt_call(&t);
 	undo(&t, &before);
 	cont(&t, 0);
-	say();
+	report_step();
 	ends_with(&t, 0);
 }
 
@@ -608,7 +608,9 @@ static void nothing_else_is_restarted(void **state)
 	wait_step(1);
 	stop(&t);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct user_regs_struct regs = { .rax = cases[i].rax, .orig_rax = cases[i].orig_rax, .rip = 0x1000 };
+		struct user_regs_struct regs = {
+			.rax = cases[i].rax, .orig_rax = cases[i].orig_rax, .rip = 0x1000,
+		};
 		struct user_regs_struct after = regs;
 
 		tracee_restart_call(&t, &after);
@@ -723,9 +725,12 @@ static int trap_with(const sigset_t *set)
 	sigprocmask(SIG_SETMASK, set, NULL);
 	__asm__ volatile("int3");
 	sigprocmask(SIG_SETMASK, NULL, &after);
-	for (int sig = 1; sig <= 64; sig++)
-		if (sigismember(&after, sig) != (sig == SIGKILL || sig == SIGSTOP ? 0 : sigismember(set, sig)))
+	for (int sig = 1; sig <= 64; sig++) {
+		int expected = sig == SIGKILL || sig == SIGSTOP ? 0 : sigismember(set, sig);
+
+		if (sigismember(&after, sig) != expected)
 			return sig;
+	}
 	return 0;
 }
 
@@ -900,7 +905,7 @@ int main(void)
 		cmocka_unit_test(seizing_stops_nobody),
 		cmocka_unit_test(who_is_gone_is_not_seized),
 		cmocka_unit_test(requests_on_the_dead),
-		cmocka_unit_test(whose_it_is),
+		cmocka_unit_test(is_ours),
 		cmocka_unit_test(a_refused_restart_leaves_it_stopped),
 		cmocka_unit_test(group_stop),
 		cmocka_unit_test(event_message),

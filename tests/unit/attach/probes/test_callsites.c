@@ -25,7 +25,8 @@
 
 #define DESCRIBED(name, ...) FUNCTION(name, ".cfi_startproc", ".cfi_endproc", __VA_ARGS__)
 
-FUNCTION(wrapper, ".cfi_startproc", ".cfi_endproc", "push %rbx\n call calloc@plt\nwrapper_ret: pop %rbx\n ret");
+FUNCTION(wrapper, ".cfi_startproc", ".cfi_endproc",
+	 "push %rbx\n call calloc@plt\nwrapper_ret: pop %rbx\n ret");
 DESCRIBED(plain, "call malloc@plt\nplain_ret: ret");
 DESCRIBED(by_slot, "call *malloc@GOTPCREL(%rip)\nby_slot_ret: ret");
 DESCRIBED(with_bnd, ".byte 0xf2\n call malloc@plt\nwith_bnd_ret: ret");

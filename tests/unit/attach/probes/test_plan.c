@@ -319,7 +319,8 @@ static void test_releases_passed_on(void **state)
 	assert_kind(plan_of("t_only_jumps"), PLAN_ENTRY, 1, 1);	/* with another argument */
 	assert_true(plan_of("t_only_jumps")->forwards);
 	assert_false(plan_of("t_two_rets")->forwards);
-	PLAN(&plain, "free t_jumps_with_another", "free t_two_rets", "free t_calls_other", "free t_calls_plt");
+	PLAN(&plain, "free t_jumps_with_another", "free t_two_rets", "free t_calls_other",
+	     "free t_calls_plt");
 	assert_kind(plan_of("t_jumps_with_another"), PLAN_WRAPPER, 0, 1);
 	assert_true(plan_of("t_calls_other")->forwards);
 	assert_false(plan_of("t_calls_plt")->forwards);
@@ -631,7 +632,8 @@ static void test_two_rules_for_one(void **state)
 	/* a second name for the same thing, of whatever kind, needs no message */
 	PLAN(&plain, "alloc t_out_param ptr=*arg1 if=ret==0", "alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_int_equal(fix.set.n, 1);
-	PLAN(&plain, "1:alloc t_out_param ptr=*arg1 if=ret==0", "2:alloc __posix_memalign ptr=*arg1 if=ret==0");
+	PLAN(&plain, "1:alloc t_out_param ptr=*arg1 if=ret==0",
+	     "2:alloc __posix_memalign ptr=*arg1 if=ret==0");
 	assert_int_equal(fix.set.n, 2);
 	/* nor the same rule, once for every module and once for this one, unless it is of another family */
 	PLAN(&plain, "alloc t_two_rets size=arg1", "alloc t_two_rets size=arg1 module=*");

@@ -43,7 +43,7 @@ static struct busy look_at(pid_t pid)
 	struct busy b = { 0 };
 
 	for (int i = 0; i < LOOKS; i++) {
-		busy_look(&b, pid);
+		busy_sample(&b, pid);
 		nap(500000);
 	}
 	kill(pid, SIGKILL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * room: what the kernel's files report of memory; and that there is room for a small copy, and none for one
- * that is larger than any machine.
+ * memory_limit: what the kernel's files report of memory; and that there is memory for a small copy, and none
+ * for one that is larger than any machine.
  */
 #include "attach/snapshot/memory_limit.h"
 
@@ -45,7 +45,8 @@ static void small_and_large(void **state)
 /* However little is missing. */
 static void as_text(void **state)
 {
-	const struct memory_limit little = { .needed = (64u << 20) + 1, .available = 64u << 20 }, much = { .needed = 70ull << 30, .available = 3ull << 20 };
+	const struct memory_limit little = { .needed = (64u << 20) + 1, .available = 64u << 20 };
+	const struct memory_limit much = { .needed = 70ull << 30, .available = 3ull << 20 };
 	char text[MEMORY_LIMIT_TEXT];
 
 	(void)state;

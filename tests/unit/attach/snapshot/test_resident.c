@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resident, mirror: which pages are resident, by both queries; which pages of a mapping are copied. On our
- * own memory.
+ * resident, copy_plan, copy_run: which pages are resident, by both queries; which pages of a mapping are
+ * copied. On our own memory.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,8 +277,8 @@ static void list_that_grows(void **state)
  */
 static void shares_that_fit(void **state)
 {
-	struct copy_range ranges[40], left[40];
-	struct copy_plan m = { .maps_fd = -1, .ranges = ranges, .left = left };
+	struct copy_range ranges[40], left_out[40];
+	struct copy_plan m = { .maps_fd = -1, .ranges = ranges, .left_out = left_out };
 	uint64_t rng = 77;
 
 	(void)state;
@@ -287,30 +287,33 @@ static void shares_that_fit(void **state)
 		size_t private = 0;
 
 		m.nranges = 40;
-		m.nleft = 0;
+		m.nleft_out = 0;
 		for (size_t i = 0; i < 40; i++) {
 			rng = rng * 6364136223846793005u + 1442695040888963407u;
-			ranges[i] = (struct copy_range){ .lo = i * 100, .hi = i * 100 + 50, .how = rng >> 63 ? COPY_SHARED : COPY_ALL, .bytes = rng >> 33 & 31 };
+			ranges[i] = (struct copy_range){
+				.lo = i * 100, .hi = i * 100 + 50, .how = rng >> 63 ? COPY_SHARED : COPY_ALL,
+				.bytes = rng >> 33 & 31,
+			};
 			private += ranges[i].how == COPY_ALL;
 		}
-		(void)copy_plan_choose_shares(&m, 2 * budget);
-		out = copy_plan_choose_shares(&m, budget);
-		assert_int_equal(m.nranges + m.nleft, 40);
+		(void)copy_plan_limit_shared(&m, 2 * budget);
+		out = copy_plan_limit_shared(&m, budget);
+		assert_int_equal(m.nranges + m.nleft_out, 40);
 		for (size_t i = 0; i < m.nranges; i++) {
 			private -= ranges[i].how == COPY_ALL;
 			in += ranges[i].how == COPY_SHARED ? ranges[i].bytes : 0;
 			most_in = ranges[i].how == COPY_SHARED && ranges[i].bytes > most_in ? ranges[i].bytes
 											    : most_in;
 		}
-		for (size_t i = 0; i < m.nleft; i++) {
-			assert_true(i == 0 || left[i - 1].lo < left[i].lo);
-			least_out = left[i].bytes < least_out ? left[i].bytes : least_out;
-			out -= left[i].bytes;
+		for (size_t i = 0; i < m.nleft_out; i++) {
+			assert_true(i == 0 || left_out[i - 1].lo < left_out[i].lo);
+			least_out = left_out[i].bytes < least_out ? left_out[i].bytes : least_out;
+			out -= left_out[i].bytes;
 		}
 		assert_int_equal(private, 0);
 		assert_int_equal(out, 0);
 		assert_true(in <= budget && most_in <= least_out);
-		assert_true(!m.nleft || in + least_out > budget);
+		assert_true(!m.nleft_out || in + least_out > budget);
 	}
 }
 
@@ -344,7 +347,7 @@ static int copy_one_range(struct copy_plan *m, uint64_t less, void *ctx, struct 
 	copy_run_begin(&c, -1, yes, ctx);
 	err = copy_run_end(&c);
 	if (err == 0) {
-		copy_run_give(&c, s);
+		copy_run_move(&c, s);
 		assert_int_equal(snapshot_seal(s), 0);
 	}
 	copy_run_close(&c);
@@ -418,7 +421,8 @@ static void pages_that_cannot_be_read(void **state)
 	for (size_t i = 0; i < PAGES; i++) {
 		bool gone = i == 0 || i == 10 || (i >= 20 && i < 23);
 
-		assert_int_equal(snapshot_word(&s, (taddr)(uintptr_t)p + i * PAGE, &word), gone ? -EFAULT : 0);
+		assert_int_equal(snapshot_word(&s, (taddr)(uintptr_t)p + i * PAGE, &word),
+				 gone ? -EFAULT : 0);
 		assert_true(gone || word == 0x0101010101010101);
 	}
 	snapshot_fini(&s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* slices: what is learned of the depth of a thread's stack, and the hint that the keeper gets. */
+/* slice_size: what is learned of the depth of a thread's stack, and the hint that the keeper gets. */
 #include "attach/stacks/slice_size.h"
 
 #include <setjmp.h>

@@ -73,7 +73,10 @@ static void more_than_16_bits_count(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < MODULES; i++)
-		all[i] = (struct module){ .path = "plugin.so", .name = "plugin.so", .lo = CODE, .hi = CODE + 4096, .dev = 1, .ino = i + 1 };
+		all[i] = (struct module){
+			.path = "plugin.so", .name = "plugin.so", .lo = CODE, .hi = CODE + 4096, .dev = 1,
+			.ino = i + 1,
+		};
 	defs_init(&defs);
 	stacks_init(&s, NULL, &defs);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

@@ -205,8 +205,9 @@ static void title(const char *form, const char *expected)
 	char c;
 	pid_t pid;
 
-	snprintf(script,
-		 sizeof(script), "exec perl -e '$0 = sprintf(\"%s\"); $| = 1; print \"r\"; sleep 100' aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+	snprintf(script, sizeof(script),
+		 "exec perl -e '$0 = sprintf(\"%s\"); $| = 1; print \"r\"; sleep 100' "
+		 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
 		 form);
 	assert_int_equal(pipe(go), 0);
 	pid = fork();

@@ -95,7 +95,9 @@ static void define_stack(void)
 
 static void what_differs_is_put(void **state)
 {
-	struct thing same = { .count = 3 }, more = { .count = 5 }, none = { .count = 0 }, all = { .count = 0xffff };
+	struct thing same = { .count = 3 }, more = { .count = 5 }, none = { .count = 0 }, all = {
+		.count = 0xffff,
+	};
 
 	(void)state;
 	define_stack();

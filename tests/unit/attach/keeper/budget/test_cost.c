@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost: when a thread may be held, how much is kept in reserve, how much is spare, and what is learned of
+ * cost: when a thread may be held, how much is reserved, how much is spare, and what is learned of
  * stop costs. What stops cost by the kernel's account is in tests/live/test_budget.py.
  */
 #include "attach/keeper/budget/cost.h"
@@ -37,8 +37,8 @@ static void begin(uint32_t ppm)
 	close(k->budget.cost.schedstat);
 	/* not this machine's latencies, which are ten times as long on some machines */
 	k->budget.cost.latency = latency;
-	k->budget.cost.metered_ns = latency.wake_ns + latency.restart_ns;
-	k->budget.cost.most_burst_ns = 8 * k->budget.cost.metered_ns;
+	k->budget.cost.trap_stop_ns = latency.wake_ns + latency.restart_ns;
+	k->budget.cost.most_burst_ns = 8 * k->budget.cost.trap_stop_ns;
 }
 
 static int setup(void **state)
@@ -93,9 +93,9 @@ static void holds_are_paid_for(void **state)
 	(void)state;
 	assert_int_equal(k->budget.cost.hold_ns, PROMISE_NS / 3 / COST_HOLDS);
 	assert_in_range(left_for_holds(), 9, 11);
-	charge(20 * MS, COST_ASKED);
+	charge(20 * MS, COST_HELD);
 	assert_in_range(left_for_holds(), 3, 4);
-	charge(9 * MS, COST_ASKED);
+	charge(9 * MS, COST_HELD);
 	assert_in_range(left_for_holds(), 0, 1);
 	assert_true(k->budget.cost.open);
 	assert_in_range(atomic_load(&k->shared->budget.held_ns), 29 * MS, 30 * MS);
@@ -114,12 +114,12 @@ static void holds_are_as_short_as_the_promise_is_small(void **state)
 static void no_hold_when_little_is_left(void **state)
 {
 	(void)state;
-	charge(28 * MS, COST_METERED);	/* of the 33 in the token bucket */
+	charge(28 * MS, COST_ROUND);	/* of the 33 in the token bucket */
 	cost_quiet(k, 1);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
 	assert_int_equal(left_for_holds(), 1);
-	charge(2 * MS, COST_METERED);
+	charge(2 * MS, COST_ROUND);
 	assert_int_equal(left_for_holds(), 0);
 }
 
@@ -127,7 +127,7 @@ static void no_hold_when_little_is_left(void **state)
 static void holds_under_way_are_in_the_reserve(void **state)
 {
 	(void)state;
-	charge(30 * MS, COST_METERED);
+	charge(30 * MS, COST_ROUND);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
 	k->held = 1;
@@ -158,23 +158,23 @@ static void a_margin_is_left(void **state)
 	k->budget.cost.bucket.level_ns = (int64_t)PROMISE_NS;
 	k->budget.cost.bucket.capacity_ns = (int64_t)PROMISE_NS;
 	k->budget.cost.most_burst_ns = MS;
-	charge(88 * MS, COST_METERED);
+	charge(88 * MS, COST_ROUND);
 	k->budget.cost.most_burst_ns = MS;
 	assert_false(cost_round(k));
-	charge(3 * MS, COST_METERED);
+	charge(3 * MS, COST_ROUND);
 	assert_true(cost_round(k));
-	assert_in_range(k->budget.cost.bucket.had.sum_ns, 91 * MS, 93 * MS);
+	assert_in_range(k->budget.cost.bucket.recent.sum_ns, 91 * MS, 93 * MS);
 }
 
 /* The next closing must leave room for the hits on traps that were not lifted yet. */
 static void what_comes_after_closing_is_remembered(void **state)
 {
 	(void)state;
-	charge(34 * MS, COST_METERED);
+	charge(34 * MS, COST_ROUND);
 	assert_true(cost_round(k));
 	k->budget.cost.burst_ns = k->budget.cost.most_burst_ns = 0;
 	for (int i = 0; i < 10; i++) {
-		charge(MS, COST_METERED);
+		charge(MS, COST_ROUND);
 		cost_quiet(k, 1);
 	}
 	charge(20 * MS, COST_ATTACHED);	/* closing would not have avoided it */
@@ -193,15 +193,15 @@ static int64_t spare(bool late)
 	return tokens.spare_ns;
 }
 
-/* And up to 2 ms more, which have come in since: that is 0.3 s. */
+/* And up to 2 ms more, which were filled in since: that is 0.3 s. */
 static void assert_near(int64_t ns, int64_t expected_ns)
 {
 	assert_true(ns >= expected_ns - 1 && ns < expected_ns + 2 * (int64_t)MS);
 }
 
 /*
- * Rounds that can wait get the upper half of the token bucket; those that are late get all but the largest
- * burst.
+ * Rounds that can wait get what the token bucket holds above the middle between the largest burst and its
+ * capacity; those that are late get all but the largest burst.
  */
 static void what_rounds_that_wait_may_have(void **state)
 {
@@ -212,7 +212,7 @@ static void what_rounds_that_wait_may_have(void **state)
 	k->budget.cost.most_burst_ns = burst;
 	cost_spare(k, false, &tokens);
 	assert_int_equal(tokens.most_ns, most - (most + burst) / 2);
-	assert_int_equal(tokens.stop_ns, k->budget.cost.metered_ns);
+	assert_int_equal(tokens.stop_ns, k->budget.cost.trap_stop_ns);
 	assert_int_equal(tokens.ppm, 6666);	/* two thirds of the promise */
 	assert_near(spare(false), most - (most + burst) / 2);
 	assert_near(spare(true), most - burst);
@@ -236,14 +236,14 @@ static void nor_more_than_is_missing_to_the_promise(void **state)
 	int64_t room;
 
 	(void)state;
-	charge(80 * MS, COST_METERED);
+	charge(80 * MS, COST_ROUND);
 	k->budget.cost.most_burst_ns = MS;
 	be_full();
 	room = token_bucket_room(&k->budget.cost.bucket, keeper_clock_ns()) - margin - most / 8;
 	assert_in_range(room, 1, 6 * MS);
 	assert_int_equal(spare(false), room);
 	assert_int_equal(spare(true), room);
-	charge(10 * MS, COST_METERED);
+	charge(10 * MS, COST_ROUND);
 	k->budget.cost.most_burst_ns = MS;
 	be_full();
 	assert_true(spare(true) < 0);
@@ -258,7 +258,7 @@ static void half_seconds_of_silence(unsigned n)
 }
 
 /* A watch that has run for hours must not end because mmattach gets no processor for some seconds. */
-static void closed_while_nobody_reads(void **state)
+static void closed_while_unread(void **state)
 {
 	(void)state;
 	k->shared->silence_ns = 1500 * MS;
@@ -286,7 +286,7 @@ static void closed_while_nobody_reads(void **state)
 }
 
 /* Without a budget threads are stopped at each call: then the keeper cannot wait. */
-static void nobody_reads_and_there_is_no_budget(void **state)
+static void unread_without_budget(void **state)
 {
 	(void)state;
 	k->paid = false;
@@ -299,7 +299,7 @@ static void nobody_reads_and_there_is_no_budget(void **state)
 	assert_int_equal(k->leave_reason, LEFT_SILENT);
 }
 
-/* --- what the target's own threads show --- */
+/* --- stop costs learned from threads of the target --- */
 
 /* A child that runs for a moment whenever it is resumed, and stops. */
 static struct tracee runner(void)
@@ -367,13 +367,13 @@ static uint64_t learned(struct tracee *t, enum otherwise what)
 		c->latency = latency;
 		c->latency.still_ns = 2 * MS;
 		stop_cost_learn_begin(&c->learned, &c->latency);
-		c->learned.passed = 100;
+		c->learned.skipped = 100;
 		k->target = t->tid;
 		k->nqueue = 1;
 		cost_hit(k, t);
 		assert_true(procfs_slices(t->tid, t->tid, &before));
 		if (what != NOT_LET_GO)
-			cost_goes_on(k, t->tid);
+			cost_resumed(k, t->tid);
 		assert_int_equal(ptrace(PTRACE_CONT, t->tid, NULL, NULL), 0);
 		await_stop(t);
 		wakes(t, &before, 4 * MS);
@@ -504,8 +504,8 @@ int main(void)
 		budget_test(what_comes_after_closing_is_remembered),
 		budget_test(what_rounds_that_wait_may_have),
 		budget_test(nor_more_than_is_missing_to_the_promise),
-		budget_test(closed_while_nobody_reads),
-		budget_test(nobody_reads_and_there_is_no_budget),
+		budget_test(closed_while_unread),
+		budget_test(unread_without_budget),
 		budget_test(a_stop_costs_what_threads_show),
 		budget_test(what_is_learned_does_not_choose_what_is_learned_from),
 		budget_test(measuring_leaves_nothing),

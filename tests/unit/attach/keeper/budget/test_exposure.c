@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pace: by which clock the worth of an exposure is measured. */
+/* exposure: by which clock the exposure of an interval is measured. */
 #include "attach/keeper/budget/exposure.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static struct exposure half_a_processor(void)
 {
 	struct exposure p = { 0 };
 
-	exposure_note(&p, S, (struct exposure_mark){ 0 });
+	exposure_add_mark(&p, S, (struct exposure_mark){ 0 });
 	return p;
 }
 
@@ -39,11 +39,11 @@ static void a_clock_drives_what_is_not_hot(void **state)
 
 	(void)state;
 	s.full = false;
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 2 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 2 * MS);
 	assert_int_equal(hits, 4);
 	s.full = true;
 	s.wall_ns = 21 * MS; /* more than five a hit */
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 21 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 21 * MS);
 	assert_int_equal(hits, 4);
 }
 
@@ -54,15 +54,15 @@ static void work_at_the_usual_pace(void **state)
 	uint32_t hits;
 
 	(void)state;
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 600 * US);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 600 * US);
 	assert_int_equal(hits, 3);
 	/* it has waited for a processor; but the exposure before was hot */
 	s.wall_ns = 40 * MS;
 	s.hot = true;
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 600 * US);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 600 * US);
 }
 
-/* Most of it was stops, or the pace is not known yet: then the quiet time counts. */
+/* Most of it was stops, or the rate of CPU time is not known yet: then it is the quiet time. */
 static void work_that_is_not_known(void **state)
 {
 	struct exposure p = half_a_processor(), none = { 0 };
@@ -70,15 +70,15 @@ static void work_that_is_not_known(void **state)
 	uint32_t hits;
 
 	(void)state;
-	assert_int_equal(exposure_worth(&none, &s, now, &hits), 1 * MS);
-	assert_int_equal(exposure_worth(&p, &s, (struct exposure_mark){ 10 * MS, 5 * MS }, &hits), 1 * MS);
-	assert_int_equal(exposure_worth(&p, &s, (struct exposure_mark){ 4 * S, 0 }, &hits), 1 * MS);
+	assert_int_equal(exposure_of_span(&none, &s, now, &hits), 1 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, (struct exposure_mark){ 10 * MS, 5 * MS }, &hits), 1 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, (struct exposure_mark){ 4 * S, 0 }, &hits), 1 * MS);
 	s.work_ns = 19 * US;
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 1 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 1 * MS);
 	assert_int_equal(hits, 3);
 	/* none of its hits counts */
 	s.quiet_hits = 0;
-	assert_int_equal(exposure_worth(&p, &s, now, &hits), 2 * MS);
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 2 * MS);
 }
 
 static void of_the_last_seconds(void **state)
@@ -92,10 +92,10 @@ static void of_the_last_seconds(void **state)
 	/* idle for ten seconds, then one processor */
 	for (unsigned i = 0; i < 14; i++) {
 		assert_true(exposure_due(&p, i * S));
-		exposure_note(&p, i * S, (struct exposure_mark){ i * S, i < 10 ? 0 : (i - 9) * S });
+		exposure_add_mark(&p, i * S, (struct exposure_mark){ i * S, i < 10 ? 0 : (i - 9) * S });
 	}
 	assert_false(exposure_due(&p, 13 * S + S / 2));
-	assert_int_equal(exposure_worth(&p, &s, (struct exposure_mark){ 14 * S, 5 * S }, &hits), 300 * US);
+	assert_int_equal(exposure_of_span(&p, &s, (struct exposure_mark){ 14 * S, 5 * S }, &hits), 300 * US);
 }
 
 static void as_much_as_can_be(void **state)
@@ -103,9 +103,9 @@ static void as_much_as_can_be(void **state)
 	struct exposure p = half_a_processor(), none = { 0 };
 
 	(void)state;
-	assert_int_equal(exposure_most(&none, now, MS), MS);
-	assert_int_equal(exposure_most(&p, now, MS), MS);
-	assert_int_equal(exposure_most(&p, (struct exposure_mark){ 4 * S, 16 * S }, MS), 6 * MS);
+	assert_int_equal(exposure_max_work(&none, now, MS), MS);
+	assert_int_equal(exposure_max_work(&p, now, MS), MS);
+	assert_int_equal(exposure_max_work(&p, (struct exposure_mark){ 4 * S, 16 * S }, MS), 6 * MS);
 }
 
 int main(void)

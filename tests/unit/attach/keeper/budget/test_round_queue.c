@@ -19,7 +19,9 @@ static struct round_queue queue;
 /* Of 1 %, 6.7 ms come in a second; a stop is 50 us. */
 static struct round_queue_tokens tokens(int64_t spare_ns)
 {
-	return (struct round_queue_tokens){ .spare_ns = spare_ns, .most_ns = 16 * MS, .ppm = 6667, .stop_ns = 50 * US };
+	return (struct round_queue_tokens){
+		.spare_ns = spare_ns, .most_ns = 16 * MS, .ppm = 6667, .stop_ns = 50 * US,
+	};
 }
 
 static int setup(void **state)
@@ -63,7 +65,7 @@ static void what_is_owed_is_not_spent_twice(void **state)
 	assert_true(begins(S, 200 * US));
 	assert_false(begins(S, 200 * US));
 	assert_false(begins(S, 400 * US - 1));
-	/* two hits have come, and have been paid from the token bucket */
+	/* two hits were served, and have been paid from the token bucket */
 	round_queue_paid(&queue, 2);
 	assert_true(begins(2 * S, 300 * US));
 	assert_int_equal(queue.owed, 6);
@@ -132,7 +134,7 @@ static void fifty_hot_sites_share_what_comes_in(void **state)
 	for (int64_t now = 1; now < SECONDS * S; now += MS) {
 		uint32_t i;
 
-		spare += 6667;	/* comes in within a millisecond */
+		spare += 6667;	/* filled in within a millisecond */
 		for (i = 0; i < SITES; i++)
 			if (back[i] && back[i] <= (uint64_t)now) {
 				round_queue_wait(&queue, i, back[i]);

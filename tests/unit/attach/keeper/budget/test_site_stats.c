@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* meter: sums over exposures, read while they are written. */
+/* site_stats: sums over exposure intervals, read while they are written. */
 #include "attach/keeper/budget/site_stats.h"
 
 #include <pthread.h>

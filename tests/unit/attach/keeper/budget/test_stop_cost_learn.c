@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * standing: stop costs are learned only from threads that had a single slice between two stops. A row of
- * `make bench` shows how exact they are.
+ * stop_cost_learn: stop costs are learned only from threads that had a single slice between two stops. A row
+ * of `make bench` shows how exact they are.
  */
 #include "attach/keeper/budget/stop_cost_learn.h"
 
@@ -14,7 +14,9 @@
 #define US 1000ull
 #define MS 1000000ull
 
-static const struct stop_cost shown = { .wake_ns = 30 * US, .restart_ns = 20 * US, .still_ns = 25 * US, .cpu_ns = 20 * US };
+static const struct stop_cost calibrated = {
+	.wake_ns = 30 * US, .restart_ns = 20 * US, .still_ns = 25 * US, .cpu_ns = 20 * US,
+};
 static struct stop_cost_learn s;
 static struct stop_cost now;
 static uint64_t clock_ns;
@@ -23,8 +25,8 @@ static struct procfs_slices slices;
 static int setup(void **state)
 {
 	(void)state;
-	stop_cost_learn_begin(&s, &shown);
-	now = shown;
+	stop_cost_learn_begin(&s, &calibrated);
+	now = calibrated;
 	clock_ns = 1000 * MS;
 	slices = (struct procfs_slices){ .ran_ns = 5 * MS, .waited_ns = 7 * MS, .n = 3 };
 	return 0;
@@ -33,7 +35,7 @@ static int setup(void **state)
 /* @tid stops, and is the thread that is chosen. */
 static void stops(pid_t tid)
 {
-	s.passed = 100;
+	s.skipped = 100;
 	assert_true(stop_cost_learn_wants(&s, tid));
 	stop_cost_learn_stopped(&s, tid, &slices, clock_ns, &now);
 }
@@ -41,7 +43,7 @@ static void stops(pid_t tid)
 /* It is resumed, runs for @ran_ns in @n slices, and is seen stopped after @still_ns of other time in all. */
 static void runs(pid_t tid, uint64_t ran_ns, uint64_t waited_ns, uint64_t still_ns, uint64_t n)
 {
-	stop_cost_learn_goes_on(&s, tid, clock_ns);
+	stop_cost_learn_resumed(&s, tid, clock_ns);
 	clock_ns += ran_ns + waited_ns + still_ns;
 	slices = (struct procfs_slices){ slices.ran_ns + ran_ns, slices.waited_ns + waited_ns, slices.n + n };
 }
@@ -59,8 +61,8 @@ static void at_first_it_is_what_the_child_has_shown(void **state)
 {
 	(void)state;
 	stops(7);
-	assert_int_equal(now.wake_ns, shown.wake_ns);
-	assert_int_equal(now.restart_ns, shown.restart_ns);
+	assert_int_equal(now.wake_ns, calibrated.wake_ns);
+	assert_int_equal(now.restart_ns, calibrated.restart_ns);
 }
 
 /* Both ends grow in proportion to the time between them. */
@@ -72,7 +74,7 @@ static void it_becomes_what_threads_show(void **state)
 	often(200, 200 * US, 45 * US);
 	assert_in_range(now.wake_ns, 52 * US, 54 * US);
 	assert_in_range(now.restart_ns, 34 * US, 36 * US);
-	assert_int_equal(now.cpu_ns, shown.cpu_ns);
+	assert_int_equal(now.cpu_ns, calibrated.cpu_ns);
 	often(200, 200 * US, 30 * US);
 	assert_in_range(now.wake_ns, 35 * US, 37 * US);
 }
@@ -81,8 +83,8 @@ static void but_never_less_than_the_child(void **state)
 {
 	(void)state;
 	often(200, 200 * US, 5 * US);
-	assert_int_equal(now.wake_ns, shown.wake_ns);
-	assert_int_equal(now.restart_ns, shown.restart_ns);
+	assert_int_equal(now.wake_ns, calibrated.wake_ns);
+	assert_int_equal(now.restart_ns, calibrated.restart_ns);
 	/* nor does this effect last */
 	often(1000, 200 * US, 0);
 	often(200, 200 * US, 45 * US);
@@ -92,7 +94,9 @@ static void but_never_less_than_the_child(void **state)
 /* If most of a stop is the thread's own CPU time, a little more of the rest does not multiply the whole. */
 static void what_cannot_be_seen_grows_no_more_than_the_rest(void **state)
 {
-	const struct stop_cost busy = { .wake_ns = 6 * US, .restart_ns = 4 * US, .still_ns = US, .cpu_ns = 8 * US };
+	const struct stop_cost busy = {
+		.wake_ns = 6 * US, .restart_ns = 4 * US, .still_ns = US, .cpu_ns = 8 * US,
+	};
 
 	(void)state;
 	stop_cost_learn_begin(&s, &busy);
@@ -110,12 +114,12 @@ static void nor_more_than_it_could_be(void **state)
 	assert_in_range(now.wake_ns, 118 * US, 120 * US);
 }
 
-/* If a thread waits for our own processor, its wait begins before we note that it was resumed. */
+/* If a thread waits for our own processor, its wait begins before we record that it was resumed. */
 static void less_than_nothing_is_nothing(void **state)
 {
 	(void)state;
 	stops(7);
-	stop_cost_learn_goes_on(&s, 7, clock_ns);
+	stop_cost_learn_resumed(&s, 7, clock_ns);
 	clock_ns += 100 * US;
 	slices.waited_ns += 400 * US;
 	slices.n++;
@@ -125,8 +129,8 @@ static void less_than_nothing_is_nothing(void **state)
 
 static void assert_nothing_learned(void)
 {
-	assert_int_equal(s.mean_ns, shown.still_ns);
-	assert_int_equal(now.wake_ns, shown.wake_ns);
+	assert_int_equal(s.mean_ns, calibrated.still_ns);
+	assert_int_equal(now.wake_ns, calibrated.wake_ns);
 }
 
 static void who_has_slept_or_was_displaced_says_nothing(void **state)
@@ -181,7 +185,7 @@ static void nor_another_thread(void **state)
 	stops(8);
 	assert_nothing_learned();
 	/* now this thread is the chosen one */
-	stop_cost_learn_goes_on(&s, 7, clock_ns);
+	stop_cost_learn_resumed(&s, 7, clock_ns);
 	assert_int_equal(s.on_ns, 0);
 	runs(8, 200 * US, 0, 90 * US, 1);
 	stops(8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* due: compared with a plain search, through random changes; and full. */
+/* time_heap: compared with a plain search, through random changes; and full. */
 #include "attach/keeper/budget/time_heap.h"
 
 #include <setjmp.h>

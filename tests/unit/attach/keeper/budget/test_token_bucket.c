@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spending: if no more is spent than is left, the promise holds in any ten seconds, and two thirds of it can
- * be spent.
+ * token_bucket: if no more is spent than is left, the promise holds in any ten seconds, and two thirds of it
+ * can be spent.
  */
 #include "attach/keeper/budget/token_bucket.h"
 
@@ -135,8 +135,8 @@ static void worst_is_told(void **state)
 		take(random() % 1000000, now);
 		now += random() % (8 * MS);
 	}
-	assert_true(s.had.worst_ns >= worst_ten());
-	assert_true(s.had.worst_ns <= worst_ten() + worst_ten() / 100);
+	assert_true(s.recent.worst_ns >= worst_ten());
+	assert_true(s.recent.worst_ns <= worst_ten() + worst_ten() / 100);
 }
 
 /*
@@ -154,16 +154,16 @@ static void debts(void **state)
 	assert_int_equal(left(START + 10 * S + 10 * MS), 0);
 	assert_int_equal(left(START + 54 * S), 0);
 	assert_true(left(START + 56 * S) > 0);
-	assert_int_equal(s.had.worst_ns, 400 * MS);
+	assert_int_equal(s.recent.worst_ns, 400 * MS);
 	/* a virtual machine was frozen for a minute */
 	begin(10000);
 	take(60 * S, START);
 	assert_int_equal(left(START + 149 * S), 0);
 	assert_true(left(START + 151 * S) > 0);
-	assert_int_equal(s.had.worst_ns, 60 * S);
+	assert_int_equal(s.recent.worst_ns, 60 * S);
 }
 
-/* Hours without a look, and looks so close together that nothing is filled in. */
+/* Hours without a call, and calls so close together that nothing is filled in. */
 static void times_of_all_sizes(void **state)
 {
 	(void)state;

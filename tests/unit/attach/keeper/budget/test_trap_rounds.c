@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trap_rounds: which traps are planted, and when, as the budget closes and opens. The test sets the clock of the
- * rounds; the code is a page of its own.
+ * trap_rounds: which traps are planted, and when, as the budget closes and opens. The test sets the clock of
+ * the rounds; the code is a page of its own.
  */
 #include "attach/keeper/budget/trap_rounds.h"
 
@@ -50,7 +50,10 @@ static void know(uint32_t i)
 {
 	struct site *s = &k->shared->sites[i];
 
-	*s = (struct site){ .addr = (taddr)(uintptr_t)page + 32 * i, .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
+	*s = (struct site){
+		.addr = (taddr)(uintptr_t)page + 32 * i, .nbytes = SITE_BYTES,
+		.emu = { .op = EMU_NOP, .len = 1 },
+	};
 	memset(s->bytes, NOP, SITE_BYTES);
 	k->shared->meters[i].period_ms = PERIOD_MS;
 	k->shared->meters[i].quota = i < HOT ? 4 : 0;

@@ -107,16 +107,16 @@ static void assert_silence(void)
 	assert_int_equal(poll(&p, 1, 50), 0);
 }
 
-static void tell(const void *message, size_t n)
+static void send_message(const void *message, size_t n)
 {
 	assert_int_equal(wire_send(gdb, message, n), 0);
 }
 
-static void tell_head(enum wire_kind kind, uint32_t seq, uint32_t value, uint32_t tid)
+static void send_head(enum wire_kind kind, uint32_t seq, uint32_t value, uint32_t tid)
 {
 	const struct wire_head h = { kind, seq, value, tid };
 
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 }
 
 static struct wire_hit hit_at(uint32_t seq, uint32_t site, pid_t tid)
@@ -131,7 +131,7 @@ static void hit(uint32_t seq, uint32_t site)
 {
 	struct wire_hit h = hit_at(seq, site, getpid());
 
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 }
 
 static void assert_go(uint32_t seq)
@@ -158,7 +158,7 @@ static void answer_plant(uint32_t bad)
 		assert_memory_equal(p[i].bytes, ((uint8_t[]){ 1, 2, 3, 4 }), 4);
 		answer.results[i] = (struct wire_result){ p[i].site, p[i].site == bad ? -EILSEQ : 0 };
 	}
-	tell(&answer, sizeof(answer.head) + h->value * sizeof(answer.results[0]));
+	send_message(&answer, sizeof(answer.head) + h->value * sizeof(answer.results[0]));
 }
 
 static void plant(uint32_t first, uint32_t n)
@@ -243,7 +243,7 @@ static void a_hit_becomes_a_record(void **state)
 	plant(0, 1);
 	struct wire_hit h = hit_at(1, 0, getpid());
 	h.regs.rax = (uintptr_t)&stack[5];
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 	assert_go(1);
 	rec = (const struct record_hit *)next_record();
 	assert_int_equal(rec->head.kind, RECORD_HIT);
@@ -271,12 +271,12 @@ static void what_is_no_hit_goes_on(void **state)
 	assert_go(2);
 	struct wire_hit h = hit_at(3, 0, getpid());
 	h.regs.rip++;
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 	assert_go(3);
 	send_command(COMMAND_FORGET, 0, 1);
 	const struct wire_head *head = hear(WIRE_FORGET);
 	assert_int_equal(head->value, 1);
-	tell_head(WIRE_FORGOTTEN, head->seq, 0, 0);
+	send_head(WIRE_FORGOTTEN, head->seq, 0, 0);
 	assert_int_equal(await_done(), 0);
 	hit(4, 0);
 	assert_go(4);
@@ -309,7 +309,7 @@ static void a_held_hit_waits_for_the_controller(void **state)
 	assert_no_record();
 }
 
-static void nobody_waits_for_ever(void **state)
+static void no_thread_waits_for_ever(void **state)
 {
 	(void)state;
 	set_site(0, SITE_EMIT | SITE_WAIT | SITE_MODULES);
@@ -375,7 +375,7 @@ static void frames_that_gdb_walked(void **state)
 	(void)state;
 	set_site(0, SITE_EMIT | SITE_SLICE);
 	plant(0, 1);
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 	assert_go(1);
 	rec = (const struct record_hit *)next_record();
 	assert_int_equal(rec->head.flags & RECORD_FRAMES, RECORD_FRAMES);
@@ -393,7 +393,7 @@ static void threads_that_end(void **state)
 	hit(1, 0);
 	assert_go(1);
 	struct wire_hit h = hit_at(2, 0, 0x3fffffff);
-	tell(&h, sizeof(h));
+	send_message(&h, sizeof(h));
 	assert_go(2);
 	ring_consume(&sh->ring, next_record());
 	ring_consume(&sh->ring, next_record());
@@ -402,7 +402,7 @@ static void threads_that_end(void **state)
 	assert_int_equal(rec->kind, RECORD_THREAD_END);
 	assert_int_equal(rec->tid, 0x3fffffff);
 	ring_consume(&sh->ring, rec);
-	tell_head(WIRE_THREAD_END, 0, 0, getpid());
+	send_head(WIRE_THREAD_END, 0, 0, getpid());
 	rec = next_record();
 	assert_int_equal(rec->kind, RECORD_THREAD_END);
 	assert_int_equal(rec->tid, getpid());
@@ -413,7 +413,7 @@ static void the_targets_end(void **state)
 	const struct record *rec;
 
 	(void)state;
-	tell_head(WIRE_END, 0, 3 << 8, 0);
+	send_head(WIRE_END, 0, 3 << 8, 0);
 	rec = next_record();
 	assert_int_equal(rec->kind, RECORD_END);
 	assert_int_equal(rec->value, 3 << 8);
@@ -472,14 +472,18 @@ static void another_process(void **state)
 	struct wire_head h = { WIRE_MOVED, 0, (uint32_t)getpid(), 0 };
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec v = { &h, sizeof(h) };
-	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr m = {
+		.msg_iov = &v, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	const struct record_hit *rec;
 	uint64_t word = 77;
 
 	(void)state;
 	assert_int_equal(pwrite(other, &word, sizeof(word), 0x10000), sizeof(word));
-	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)) };
+	*c = (struct cmsghdr){
+		.cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(int)),
+	};
 	memcpy(CMSG_DATA(c), &other, sizeof(other));
 	assert_int_equal(sendmsg(gdb, &m, 0), sizeof(h));
 	assert_int_equal(next_record()->kind, RECORD_MOVED);
@@ -490,7 +494,7 @@ static void another_process(void **state)
 	/* not a thread of ours, so its memory cannot be read directly */
 	struct wire_hit hit = hit_at(1, 0, 0x3fffffff);
 	hit.regs.rdi = 0x10000;
-	tell(&hit, sizeof(hit));
+	send_message(&hit, sizeof(hit));
 	assert_go(1);
 	rec = (const struct record_hit *)next_record();
 	assert_int_equal(rec->loads[0], 77);
@@ -542,7 +546,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_hit_becomes_a_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_no_hit_goes_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_held_hit_waits_for_the_controller, setup, teardown),
-		cmocka_unit_test_setup_teardown(nobody_waits_for_ever, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_thread_waits_for_ever, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_hit_that_gdb_gives_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_full_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(frames_that_gdb_walked, setup, teardown),

@@ -15,24 +15,24 @@ static struct threads table;
 static struct fair fair;
 
 /*
- * Threads 1, 2, ... with as many hits as @turns says, in a window of their own; after it the next window
+ * Threads 1, 2, ... with as many hits as in @hits, in a window of their own; after it the next window
  * begins.
  */
-static void after_a_window(int n, const unsigned turns[])
+static void after_a_window(int n, const unsigned hits[])
 {
 	memset(&table, 0, sizeof(table));
 	fair = (struct fair){ .processors = 2, .least = UINT32_MAX };
 	for (int i = 0; i < n; i++)
-		for (unsigned j = 0; j < turns[i]; j++)
+		for (unsigned j = 0; j < hits[i]; j++)
 			threads_mark_active(&table, threads_add(&table, i + 1), START);
-	fair_look(&fair, &table, START);
+	fair_begin_round(&fair, &table, START);
 }
 
-static struct tracee *thread_with(pid_t tid, uint32_t turns)
+static struct tracee *thread_with(pid_t tid, uint32_t hits)
 {
 	struct tracee *t = threads_find(&table, tid);
 
-	t->window_hits = turns;
+	t->window_hits = hits;
 	t->seen_ns = START;
 	t->state = TRACEE_STOPPED;
 	return t;
@@ -40,8 +40,8 @@ static struct tracee *thread_with(pid_t tid, uint32_t turns)
 
 static bool keeps(struct tracee *t, uint64_t after_ns)
 {
-	fair_look(&fair, &table, START + after_ns);
-	return fair_keeps(&fair, t, START + after_ns);
+	fair_begin_round(&fair, &table, START + after_ns);
+	return fair_must_wait(&fair, t, START + after_ns);
 }
 
 static void the_one_in_front_waits(void **state)
@@ -62,7 +62,7 @@ static void the_one_in_front_waits(void **state)
 	assert_false(keeps(threads_find(&table, 1), 3));
 }
 
-static void where_there_are_processors_nobody_waits(void **state)
+static void no_thread_waits_with_enough_processors(void **state)
 {
 	const unsigned alike[] = { 100, 100, 100 };
 
@@ -122,7 +122,7 @@ static void a_thread_has_half_of_its_time(void **state)
 {
 	const unsigned alike[] = { 100, 100, 100 };
 	struct tracee *t;
-	uint64_t now = 0, kept_ns = 0;
+	uint64_t now = 0, peers_ns = 0;
 
 	(void)state;
 	after_a_window(3, alike);
@@ -136,11 +136,11 @@ static void a_thread_has_half_of_its_time(void **state)
 		t->seen_ns = START + seen;
 		while (now < FAIR_WINDOW_NS - 1 && keeps(t, now))
 			now += 1000;
-		kept_ns += now - seen;
+		peers_ns += now - seen;
 		fair_served(t, START + now);
 		now += 1000;
 	}
-	assert_in_range(kept_ns, FAIR_WINDOW_NS / 2 - 2000, FAIR_WINDOW_NS / 2);
+	assert_in_range(peers_ns, FAIR_WINDOW_NS / 2 - 2000, FAIR_WINDOW_NS / 2);
 }
 
 static void a_new_window_forgets(void **state)
@@ -154,13 +154,13 @@ static void a_new_window_forgets(void **state)
 	for (pid_t tid = 1; tid <= 3; tid++)
 		threads_find(&table, tid)->last_hit_ns = START + FAIR_WINDOW_NS;
 	threads_find(&table, 1)->window_hits = 1000;
-	threads_find(&table, 1)->kept_ns = FAIR_WINDOW_NS;
-	fair_look(&fair, &table, START + FAIR_WINDOW_NS);
+	threads_find(&table, 1)->peers_ns = FAIR_WINDOW_NS;
+	fair_begin_round(&fair, &table, START + FAIR_WINDOW_NS);
 	assert_int_equal(fair.most_before, 1000);
 	assert_int_equal(fair.least, 0);
 	assert_int_equal(threads_find(&table, 1)->hits_before, 1000);
 	assert_int_equal(threads_find(&table, 1)->window_hits, 0);
-	assert_int_equal(threads_find(&table, 1)->kept_ns, 0);
+	assert_int_equal(threads_find(&table, 1)->peers_ns, 0);
 }
 
 static void a_newcomer_starts_at_nothing(void **state)
@@ -183,7 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_one_in_front_waits),
-		cmocka_unit_test(where_there_are_processors_nobody_waits),
+		cmocka_unit_test(no_thread_waits_with_enough_processors),
 		cmocka_unit_test(slow_by_themselves_are_not_waited_for),
 		cmocka_unit_test(those_who_cannot_come_are_not_waited_for),
 		cmocka_unit_test(a_wait_is_short),

@@ -42,7 +42,7 @@ static void what_is_mapped(void **state)
 	assert_int_equal(codemap_at(maps, (taddr)(uintptr_t)what_is_mapped), CODEMAP_CODE);
 }
 
-static void nobody_to_ask(void **state)
+static void no_file_to_ask(void **state)
 {
 	(void)state;
 	assert_int_equal(codemap_at(0, 4096), CODEMAP_CODE);
@@ -52,7 +52,9 @@ static void nobody_to_ask(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_mapped), cmocka_unit_test(nobody_to_ask) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_mapped), cmocka_unit_test(no_file_to_ask),
+	};
 	char name[] = "/tmp/codemapXXXXXX";
 
 	maps = open("/proc/self/maps", O_RDONLY);

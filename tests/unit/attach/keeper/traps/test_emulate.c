@@ -849,7 +849,8 @@ static void test_random_writes(void **state)
 		held++;
 		if (!planning_holds(&in, &start, &end)) {
 			describe(&c, &in);
-			fail_msg("written %#x, rsp %+lld, rip %#llx", in.writes, end.rsp - start.rsp, end.rip);
+			fail_msg("written %#x, rsp %+lld, rip %#llx", in.writes, end.rsp - start.rsp,
+				 end.rip);
 		}
 	}
 	assert_int_equal(ptrace(PTRACE_SETREGS, rig.child, NULL, &clean), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mean: what hits mean, one after the other, of a thread with a stack of ours, so that return addresses are
- * where they would really be.
+ * hit_classify: what hits mean, one after the other, of a thread with a stack of ours, so that return
+ * addresses are where they would really be.
  */
 #include "attach/keeper/traps/hit_classify.h"
 
@@ -62,7 +62,9 @@ static int setup(void **state)
 	keeper.read_mem = -1;
 	shared.scoped = false;
 	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
-		keeper.traps.all[i].site = (struct site){ .flags = sites[i].flags, .family = sites[i].family };
+		keeper.traps.all[i].site = (struct site){
+			.flags = sites[i].flags, .family = sites[i].family,
+		};
 	thread = (struct tracee){ .tid = getpid(), .calls = NO_CALL, .redo = NO_TRAP };
 	return 0;
 }
@@ -182,7 +184,7 @@ static void left_and_called_from_elsewhere(void **state)
 	assert_int_equal(m.flags, 0);
 }
 
-static void nobody_is_outside_if_nothing_is_asked(void **state)
+static void nothing_is_outside_without_scope(void **state)
 {
 	(void)state;
 	assert_true(hit(LIBC_RET, 40));
@@ -319,7 +321,7 @@ int main(void)
 		cmocka_unit_test_setup(a_jump_into_another_family, setup),
 		cmocka_unit_test_setup(two_families_return_to_one_place, setup),
 		cmocka_unit_test_setup(left_and_called_from_elsewhere, setup),
-		cmocka_unit_test_setup(nobody_is_outside_if_nothing_is_asked, setup),
+		cmocka_unit_test_setup(nothing_is_outside_without_scope, setup),
 		cmocka_unit_test_setup(inside_and_outside, setup),
 		cmocka_unit_test_setup(where_counting_begins_is_nowhere, setup),
 		cmocka_unit_test_setup(recursion, setup),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * loads: the values that a hit reads, on our own memory: pointers of every sort, strings up to the last byte
- * of the last page.
+ * remote_loads: the values that a hit reads, on our own memory: pointers of every sort, strings up to the
+ * last byte of the last page.
  */
 #include "attach/keeper/traps/remote_loads.h"
 

@@ -180,7 +180,8 @@ static size_t build_id_in_memory(const uint8_t **id)
 			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
 			    !memcmp(note + 1, "GNU", 4))
 				return note->n_descsz;
-			at += sizeof(*note) + name + ((note->n_descsz + ph->p_align - 1) & ~(ph->p_align - 1));
+			at += sizeof(*note) + name +
+			      ((note->n_descsz + ph->p_align - 1) & ~(ph->p_align - 1));
 		}
 	}
 	return 0;

@@ -55,7 +55,9 @@ static struct cfi_place place_of(const Dwarf_Op *ops, size_t n, const Dwarf_Op *
 	if (ops[0].atom == DW_OP_call_frame_cfa && n - value == 1)
 		return (struct cfi_place){ .how = value ? CFI_VAL_OFFSET : CFI_OFFSET };
 	if (ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_plus_uconst && n - value == 2)
-		return (struct cfi_place){ .how = value ? CFI_VAL_OFFSET : CFI_OFFSET, .offset = (int64_t)ops[1].number };
+		return (struct cfi_place){
+			.how = value ? CFI_VAL_OFFSET : CFI_OFFSET, .offset = (int64_t)ops[1].number,
+		};
 	if (n == 1 && ops[0].atom == DW_OP_regx)
 		return (struct cfi_place){ .how = CFI_REGISTER, .reg = (uint8_t)ops[0].number };
 	if (n == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31)
@@ -436,7 +438,9 @@ static void test_broken_programs(void **state)
 {
 	static const uint8_t far_register[] = { DW_CFA_def_cfa, 0xff, 0xff, 0xff, 0x0f, 8 };
 	static const uint8_t no_such[] = { 0x3f };
-	static const uint8_t cut_off[] = { DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_def_cfa_expression, 100 };
+	static const uint8_t cut_off[] = {
+		DW_CFA_nop, DW_CFA_nop, DW_CFA_nop, DW_CFA_def_cfa_expression, 100,
+	};
 	static const uint8_t nothing_remembered[] = { DW_CFA_restore_state };
 	static const uint8_t backwards[] = { DW_CFA_set_loc, 0, 0x30, 0, 0, 0, 0, 0, 0 };
 	uint8_t remembered[CFIRUN_REMEMBERED + 1];

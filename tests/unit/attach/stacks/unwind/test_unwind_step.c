@@ -501,7 +501,7 @@ static bool on_made_stack(const struct moment *m)
 	return m->regs.rsp >= lo && m->regs.rsp <= lo + sizeof(other_context_stack);
 }
 
-static bool stands_in(const struct rig *rig, const struct moment *m, const char *function)
+static bool is_in(const struct rig *rig, const struct moment *m, const char *function)
 {
 	const struct module *mod = modules_find(rig->ms, m->regs.rip);
 	struct code_range range;
@@ -515,9 +515,9 @@ static bool stands_in(const struct rig *rig, const struct moment *m, const char 
  * Below the function that makecontext was given is glibc's __start_context, whose tables do not mark the end
  * of the stack; and in swapcontext, behind its change of rsp, the tables no longer hold.
  */
-static bool nobody_knows(const struct rig *rig, const struct moment *m)
+static bool is_undescribed(const struct rig *rig, const struct moment *m)
 {
-	return on_made_stack(m) || stands_in(rig, m, "swapcontext");
+	return on_made_stack(m) || is_in(rig, m, "swapcontext");
 }
 
 /*
@@ -529,7 +529,7 @@ static bool nobody_knows(const struct rig *rig, const struct moment *m)
  * clone, which is behind the end of its table, the return address is on top of the stack, which the oracles
  * do not consider; behind without_tables' `push %rbp` they believe a frame pointer that is the caller's.
  *
- * If nobody_knows(), the oracles may have more frames than ours.
+ * If is_undescribed(), the oracles may have more frames than ours.
  *
  * And at the `ret` of a function that aligned its stack, and in the instruction before it, the tables are
  * wrong (attach/stacks/unwind/rules.c explains how), and the oracles follow them. check_returned asks them
@@ -542,7 +542,7 @@ static void compare_with_oracles(struct rig *rig, const struct moment *m)
 	if (dwfl || libunwind)
 		return;
 	rig->alone++;
-	if (nobody_knows(rig, m) && begins_with(&m->dwfl, &m->ours))
+	if (is_undescribed(rig, m) && begins_with(&m->dwfl, &m->ours))
 		return;
 	if (in_tables(rig, m->regs.rip) && !at_return(rig, m) && !at_realigned_end(rig, m))
 		wrong(rig, m, "ours is alone");
@@ -553,7 +553,7 @@ static void check_end(struct rig *rig, const struct moment *m)
 {
 	const struct unwind_stack *st = &m->ours;
 
-	if (nobody_knows(rig, m) || !in_tables(rig, m->regs.rip))
+	if (is_undescribed(rig, m) || !in_tables(rig, m->regs.rip))
 		return;
 	if (st->end != UNWIND_WHOLE)
 		wrong(rig, m, "ours is not whole");
