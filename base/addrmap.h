@@ -49,7 +49,7 @@ size_t addrmap_memory(const struct addrmap *m);		/* bytes allocated */
 must_check int addrmap_put(struct addrmap *m, uint64_t key, const void *value);
 
 /*
- * The value of @key, made (zeros) if it is new; aligned to 8 if the size is a multiple of 8. NULL if memory
+ * The value of @key, added as zeros if it is new; aligned to 8 if the size is a multiple of 8. NULL if memory
  * is short. @fresh, if not NULL, says whether it is new. Valid until the next put, slot or del.
  */
 must_check void *addrmap_slot(struct addrmap *m, uint64_t key, bool *fresh);

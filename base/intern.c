@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * intern: see intern.h. The map has 64-bit keys: the hash of a string, and if another string has that key, the
- * next number. The strings may be chosen by a hostile target, so the hash begins with the map's own secret
- * seed.
+ * intern: see intern.h. The map has 64-bit keys: the hash of a string, and if another string has that key,
+ * the next number. The strings may be chosen by a hostile target, so the hash begins with the map's own
+ * secret seed.
  */
 #include "base/intern.h"
 

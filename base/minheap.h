@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * minheap: a heap of numbers in an array of the caller's, the first of them at its beginning.
+ * minheap: a heap of numbers in an array of the caller's, with the first in order at its beginning.
  *
  *	add	items[n++] = x, minheap_settle(n - 1)
  *	remove	items[place] = items[--n], minheap_settle(place); nothing if it was the last in the array

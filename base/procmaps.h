@@ -31,7 +31,10 @@ struct mapping {
 	taddr lo, hi;
 	unsigned perms;		/* enum mapping_perms */
 	uint64_t offset;
-	/* of the file, as the kernel sees it; on btrfs and overlayfs stat(2) may say another */
+	/*
+	 * of the file, in the kernel's own numbering; on btrfs and overlayfs, stat(2) may return another
+	 * number
+	 */
 	dev_t dev;
 	ino_t ino;		/* 0: no file */
 	/* never NULL; "" for anonymous memory; "[heap]", " (deleted)" and the like left on */

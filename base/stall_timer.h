@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stall_timer: a timeout that counts only the time in which we were running. The clock also counts time in which
- * everything was stopped, as when a virtual machine or a group of processes is frozen; but then the awaited
- * thread or process could not do anything either. So a look that comes late counts no more than
- * STALL_TIMER_LOOK_NS. Pure.
+ * stall_timer: a timeout that counts only the time in which we were running. The clock also counts time in
+ * which everything was stopped, as when a virtual machine or a group of processes is frozen; but then the
+ * awaited thread or process could not do anything either. So if the timer is looked at late, no more than
+ * STALL_TIMER_LOOK_NS is counted. Pure.
  */
 #ifndef MM_STALL_TIMER_H
 #define MM_STALL_TIMER_H

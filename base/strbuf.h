@@ -42,7 +42,7 @@ char *strbuf_steal(struct strbuf *sb);
 /* Discard the contents and the error; the memory stays allocated. */
 void strbuf_reset(struct strbuf *sb);
 
-/* Forget what stands behind the first @len bytes, of which there are as many. */
+/* Cut off all but the first @len bytes; there are at least so many. */
 void strbuf_truncate(struct strbuf *sb, size_t len);
 
 void strbuf_append(struct strbuf *sb, const void *data, size_t n);

@@ -42,7 +42,8 @@ class Service(Talk):
         time.sleep(seconds)
         after = self.ask("pairs")
         did = {key: after[key] - before[key] for key in after}
-        return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"]) * 1e9, did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
+        return (did["pairs"] / (did["cpu_ns"] + did["stood_ns"] - did["stood_cpu_ns"]) * 1e9,
+                did["stood_ns"] / did["wall_ns"], did["pairs"] / did["wall_ns"] * 1e9)
 
     def stood(self, since):
         """Nanoseconds that it was stopped in each second from @since (by its clock) until now."""
@@ -94,7 +95,8 @@ def estimates(report):
     added."""
     sums = {}
     for group in report["groups"]:
-        place = next((f["function"] for f in group["stack"] if str(f.get("function")).startswith("site_")), None)
+        place = next((f["function"] for f in group["stack"] if str(f.get("function")).startswith("site_")),
+                     None)
         rate = group["estimate"]["allocs_per_minute"]
         if place and None not in rate:
             sums[place] = [a + b for a, b in zip(sums.get(place, [0, 0, 0]), rate)]
@@ -108,7 +110,8 @@ def compared(service):
         time.sleep(RATES_S)
         after, ended = made(service)
     rates = {place: (after[place] - before[place]) / (ended - began) for place in after}
-    return [(value / rates[place], low <= rates[place] <= high) for place, (value, low, high) in estimates(tracer.report).items() if rates.get(place)]
+    return [(value / rates[place], low <= rates[place] <= high)
+            for place, (value, low, high) in estimates(tracer.report).items() if rates.get(place)]
 
 
 def rows(plan):
@@ -120,19 +123,29 @@ def rows(plan):
     idle = statistics.median(had["alone"][1] for had in rounds)
     share = [100 * (had["worst"] - idle) for had in rounds]
     told = [100 * had["run"]["budget"]["worst_ten_seconds"] for had in rounds]
-    return [
-        {"name": "budget/lost", "what": "--budget 1%, 200,000 pairs a second: speed lost", "unit": "%", "values": [lost(had, 0) for had in rounds],
-         "at_most": 1.5},
-        {"name": "budget/stopped", "what": "the same: stopped in the worst ten seconds", "unit": "%", "values": share, "at_most": PROMISE},
-        {"name": "budget/told", "what": "the same, as mmattach tells it", "unit": "%", "values": told, "at_most": PROMISE},
-        {"name": "budget/account", "what": "the same, by the target's clock / as mmattach reports it", "at_most": 1.15,
-         "values": [own / of_it for own, of_it in zip(share, told)]},
-        {"name": "budget/wall", "what": "pairs a second of wall lost, to any process", "unit": "%",
-         "values": [lost(had, 2) for had in rounds]},
-        {"name": "budget/rates", "what": f"{RATES_S} s: allocations a minute of a place, estimated / true", "values": [ratio for ratio, _ in places]},
-        {"name": "budget/intervals", "what": "the same: of the intervals of 95 %, those with the truth in them", "unit": "%",
-         "values": [100 * statistics.mean(inside for _, inside in places)]},
-    ]
+    return [{
+        "name": "budget/lost", "what": "--budget 1%, 200,000 pairs a second: speed lost", "unit": "%",
+        "values": [lost(had, 0) for had in rounds], "at_most": 1.5
+    }, {
+        "name": "budget/stopped", "what": "the same: stopped in the worst ten seconds", "unit": "%",
+        "values": share, "at_most": PROMISE
+    }, {
+        "name": "budget/told", "what": "the same, as mmattach tells it", "unit": "%", "values": told,
+        "at_most": PROMISE
+    }, {
+        "name": "budget/account", "what": "the same, by the target's clock / as mmattach reports it",
+        "at_most": 1.15, "values": [own / of_it for own, of_it in zip(share, told)]
+    }, {
+        "name": "budget/wall", "what": "pairs a second of wall lost, to any process", "unit": "%",
+        "values": [lost(had, 2) for had in rounds]
+    }, {
+        "name": "budget/rates", "what": f"{RATES_S} s: allocations a minute of a place, estimated / true",
+        "values": [ratio for ratio, _ in places]
+    }, {
+        "name": "budget/intervals",
+        "what": "the same: of the intervals of 95 %, those with the truth in them", "unit": "%",
+        "values": [100 * statistics.mean(inside for _, inside in places)]
+    }]
 
 
 def many_rounds(plan):
@@ -140,5 +153,8 @@ def many_rounds(plan):
     with Service() as service:
         service.stretch(1)
         rounds = all_rounds(service, MANY * plan.rounds)
-    return [{"name": "budget/rounds", "what": f"--budget 1%, 200,000 pairs a second: speed lost, {len(rounds)} rounds", "unit": "%",
-             "values": [lost(had, 0) for had in rounds], "at_most": 1.5}]
+    return [{
+        "name": "budget/rounds",
+        "what": f"--budget 1%, 200,000 pairs a second: speed lost, {len(rounds)} rounds", "unit": "%",
+        "values": [lost(had, 0) for had in rounds], "at_most": 1.5
+    }]

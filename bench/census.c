@@ -2,8 +2,8 @@
 /*
  * census BLOCKS ROUNDS: how long a census of that many blocks takes, after the copy. A child has the blocks,
  * of 8 to 160 bytes. One in eight has been freed again, so that no free list is empty, and one in three is an
- * object of some C++ class, as far as its vtable tells. The child's memory is copied once. Then it also
- * measures how long finding the classes takes. Prints a line of JSON.
+ * object of some C++ class, by its vtable. The child's memory is copied once. Then it also measures how long
+ * finding the classes takes. Prints a line of JSON.
  */
 #include <asm/prctl.h>
 #include <errno.h>
@@ -137,7 +137,7 @@ static double most_memory(void)
 }
 
 /* Returns seconds; in @found how many blocks have a class. */
-static double tell_classes(const struct snapshot *s, const struct census *c, size_t *found)
+static double measure_classes(const struct snapshot *s, const struct census *c, size_t *found)
 {
 	const double began = now(CLOCK_MONOTONIC);
 	struct classify *classes;
@@ -193,7 +193,7 @@ int main(int argc, char **argv)
 			printf(", \"bytes_a_block\": %.2f", (most_memory() - before) / (double)c.nblocks);
 		if (i == rounds - 1) {
 			size_t found;
-			const double seconds = tell_classes(&s, &c, &found);
+			const double seconds = measure_classes(&s, &c, &found);
 
 			printf(", \"classes\": %.4f, \"objects\": %zu", seconds, found);
 		}

@@ -79,7 +79,8 @@ static uint64_t rnd(struct program *p, uint64_t below)
 
 static void program_init(struct program *p, uint64_t events, size_t wanted, uint32_t stacks)
 {
-	*p = (struct program){ .rng = 88172645463325252u, .events = events, .wanted = wanted, .nstacks = stacks,
+	*p = (struct program){ .rng = 88172645463325252u, .events = events, .wanted = wanted,
+			       .nstacks = stacks,
 			       .top = 0x55d0c8a1e2a0 };
 	p->blocks = calloc(wanted + 2, sizeof(*p->blocks));
 	if (!p->blocks)
@@ -192,16 +193,19 @@ static void define(struct ledger *l, const struct fact *f)
 static void define_functions(struct ledger *l)
 {
 	struct fact module = { .kind = MMT_INFO, .info = MMT_MODULE,
-			       .module = { .bias = 0x400000, .lo = 0x400000, .hi = 0x900000, .path = "/usr/bin/made-up",
+			       .module = { .bias = 0x400000, .lo = 0x400000, .hi = 0x900000,
+					   .path = "/usr/bin/made-up",
 					   .build_id = "0123456789abcdef" } };
-	const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "libc" } };
+	const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+				     .family_name = { .number = 0, .name = "libc" } };
 
 	define(l, &family);
 	define(l, &module);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		char name[32];
 		struct fact_name its = { .function = name, .file = "made-up.c", .line = i + 1 };
-		struct fact frame = { .kind = MMT_INFO, .info = MMT_FRAME, .frame = { i, 1, pc_of(i), false, false } };
+		struct fact frame = { .kind = MMT_INFO, .info = MMT_FRAME,
+				      .frame = { i, 1, pc_of(i), false, false } };
 		struct fact names = { .kind = MMT_INFO, .info = MMT_NAMES, .names = { i, &its, 1 } };
 
 		snprintf(name, sizeof(name), "function_%u", i);
@@ -222,7 +226,8 @@ static uint32_t function_of(uint32_t stack, uint32_t depth)
 static void define_stacks(struct ledger *l, uint32_t nstacks)
 {
 	for (uint32_t s = 0; s < nstacks; s++) {
-		struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { s, (s + 1) * DEPTH, MMT_END_WHOLE, FACT_NONE } };
+		struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK,
+				      .stack = { s, (s + 1) * DEPTH, MMT_END_WHOLE, FACT_NONE } };
 
 		for (uint32_t n = 1; n <= DEPTH; n++) {
 			uint32_t number = s * DEPTH + n;

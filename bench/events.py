@@ -57,19 +57,31 @@ def rows(plan):
         both = side_by_side(plan.rounds)
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)
-    out = [{"name": "events/table", "what": f"{MANY // 1_000_000} million events: the ledger, each", "unit": "ns",
-            "values": [many["ledger_ns"]]},
-           {"name": "events/trace", "what": "the same: the trace file, in addition", "unit": "ns",
-            "values": [many["trace_ns"]]},
-           {"name": "events/block", "what": f"the same: memory a block held, of {many['peak_blocks']}", "unit": "B",
-            "values": [many["rss_per_block"]], "at_most": 32},
-           {"name": "events/file", "what": "the same: the file, an event", "unit": "B",
-            "values": [many["bytes_per_event"]]},
-           {"name": "events/report", "what": f"{FEWER // 1_000_000} million events: report", "unit": "s",
-            "values": [ours[0] for ours, _ in both], "at_most": 5},
-           {"name": "events/rss", "what": "the same: memory", "unit": "MB", "values": [ours[1] for ours, _ in both]}]
+    out = [{
+        "name": "events/table", "what": f"{MANY // 1_000_000} million events: the ledger, each", "unit": "ns",
+        "values": [many["ledger_ns"]]
+    }, {
+        "name": "events/trace", "what": "the same: the trace file, in addition", "unit": "ns",
+        "values": [many["trace_ns"]]
+    }, {
+        "name": "events/block", "what": f"the same: memory a block held, of {many['peak_blocks']}",
+        "unit": "B", "values": [many["rss_per_block"]], "at_most": 32
+    }, {
+        "name": "events/file", "what": "the same: the file, an event", "unit": "B",
+        "values": [many["bytes_per_event"]]
+    }, {
+        "name": "events/report", "what": f"{FEWER // 1_000_000} million events: report", "unit": "s",
+        "values": [ours[0] for ours, _ in both], "at_most": 5
+    }, {
+        "name": "events/rss", "what": "the same: memory", "unit": "MB",
+        "values": [ours[1] for ours, _ in both]
+    }]
     if both[0][1]:
-        out += [{"name": "events/heaptrack", "what": "heaptrack_print of the same events / ours",
-                 "values": [theirs[0] / ours[0] for ours, theirs in both]},
-                {"name": "events/heaptrack-rss", "what": "the same: memory", "values": [theirs[1] / ours[1] for ours, theirs in both]}]
+        out += [{
+            "name": "events/heaptrack", "what": "heaptrack_print of the same events / ours",
+            "values": [theirs[0] / ours[0] for ours, theirs in both]
+        }, {
+            "name": "events/heaptrack-rss", "what": "the same: memory",
+            "values": [theirs[1] / ours[1] for ours, theirs in both]
+        }]
     return out

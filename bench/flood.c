@@ -113,7 +113,8 @@ static int run(size_t want, uint64_t bytes, unsigned threads)
 	struct census_area area = { HEAP, HEAP + bytes, 0 };
 	struct census census = { .known = true, .blocks = blocks, .nblocks = n, .areas = &area, .nareas = 1 };
 	struct snapshot s;
-	struct reach_input in = { .snapshot = &s, .census = &census, .blocks = blocks, .nblocks = n, .heuristics = REACH_ALL,
+	struct reach_input in = { .snapshot = &s, .census = &census, .blocks = blocks, .nblocks = n,
+				  .heuristics = REACH_ALL,
 				  .threads = threads };
 
 	fill(heap, blocks, n);

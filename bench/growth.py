@@ -72,8 +72,11 @@ def rows(plan):
     with Talk(PROGRAMS / "grower") as service:
         slice_of(service)
         for turn in range(plan.rounds + plan.rounds // 2):
-            steps = [lambda: plain.append(slice_of(service)["ns_per_pair"]), lambda: again.append(slice_of(service)["ns_per_pair"]),
-                     lambda: watched.append(watched_slice(service))]
+            steps = [
+                lambda: plain.append(slice_of(service)["ns_per_pair"]),
+                lambda: again.append(slice_of(service)["ns_per_pair"]),
+                lambda: watched.append(watched_slice(service))
+            ]
             for step in steps[turn % 3:] + steps[:turn % 3]:
                 step()
             trips.append(round_trip())
@@ -81,9 +84,18 @@ def rows(plan):
     growths = [1000 * told["growths"] / SLICE_MS for told, _ in watched]
     watched = [told["ns_per_pair"] for told, _ in watched]
     what = f"{1e6 / min(plain):.0f} thousand pairs/s, {max(growths):.0f} growths/s"
-    return [{"name": "growth", "what": f"--growth / not watched: {what}", "values": [a / b for a, b in zip(watched, plain)]},
-            {"name": "growth/noise", "what": "not watched / not watched, as often", "values": [a / b for a, b in zip(again, plain)]},
-            {"name": "growth/ppm", "what": "threads were stopped, of a million, attaching included", "values": [1e6 * share for share in shares],
-             "unit": "ppm"},
-            {"name": "growth/stopped", "what": f"the same, for a growth / one process wakes another and back ({1e6 * statistics.median(trips):.0f} us)",
-             "values": [share / rate / trip for share, rate, trip in zip(shares, growths, trips)], "at_most": 4}]
+    return [{
+        "name": "growth", "what": f"--growth / not watched: {what}",
+        "values": [a / b for a, b in zip(watched, plain)]
+    }, {
+        "name": "growth/noise", "what": "not watched / not watched, as often",
+        "values": [a / b for a, b in zip(again, plain)]
+    }, {
+        "name": "growth/ppm", "what": "time of threads that were stopped, of a million, attaching included",
+        "values": [1e6 * share for share in shares], "unit": "ppm"
+    }, {
+        "name": "growth/stopped",
+        "what": "the same, for a growth / one process wakes another and back "
+                f"({1e6 * statistics.median(trips):.0f} us)",
+        "values": [share / rate / trip for share, rate, trip in zip(shares, growths, trips)], "at_most": 4
+    }]

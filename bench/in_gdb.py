@@ -77,6 +77,10 @@ def measure(plan):
         finally:
             gdb.do("detach")
             gdb.leave()
-    return [{"name": "gdb", "what": "in gdb: hit under mmleak / under a Python breakpoint", "values": [w / b for w, b in pairs],
-             "at_most": 1.5},
-            {"name": "gdb/us", "what": "the same: a hit under mmleak", "unit": "us", "values": [w / 2000 for w, _ in pairs]}]
+    return [{
+        "name": "gdb", "what": "in gdb: hit under mmleak / under a Python breakpoint",
+        "values": [w / b for w, b in pairs], "at_most": 1.5
+    }, {
+        "name": "gdb/us", "what": "the same: a hit under mmleak", "unit": "us",
+        "values": [w / 2000 for w, _ in pairs]
+    }]

@@ -93,8 +93,10 @@ def large_file():
     copies = [(number, copy) for number in range(UNITS) for copy in range(COPIES)]
     # the one symbol that must not be undefined in a shared object
     handles = [f"-Wl,--defsym,c{copy}_{number}___dso_handle=0" for number, copy in copies]
-    subprocess.run(["gcc", "-shared", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all,-z,notext", *handles, "-o", "large.tmp",
-                    *(f"u{number}_{copy}.o" for number, copy in copies)], check=True, cwd=FOLDER, stderr=subprocess.DEVNULL)
+    subprocess.run([
+        "gcc", "-shared", "-nostdlib", "-Wl,--unresolved-symbols=ignore-all,-z,notext", *handles, "-o",
+        "large.tmp", *(f"u{number}_{copy}.o" for number, copy in copies)
+    ], check=True, cwd=FOLDER, stderr=subprocess.DEVNULL)
     (FOLDER / "large.tmp").rename(path)
     for part in FOLDER.glob("u*"):
         part.unlink()
@@ -103,13 +105,16 @@ def large_file():
 
 def debug_mb(path):
     sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
-    return sum(int(size, 16) for size in re.findall(r" \.debug_\w+\s+PROGBITS\s+\w+ \w+ (\w+)", sections)) / 1e6
+    return sum(int(size, 16)
+               for size in re.findall(r" \.debug_\w+\s+PROGBITS\s+\w+ \w+ (\w+)", sections)) / 1e6
 
 
 def addresses(path):
     """ADDRESSES addresses, shuffled, distributed in proportion to the functions' sizes."""
-    symbols = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True, check=True).stdout
-    functions = [(int(at, 16), int(size, 16)) for at, size in re.findall(r"^(\w+) (\w+) [tTwW] ", symbols, re.M)]
+    symbols = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True,
+                             check=True).stdout
+    functions = [(int(at, 16), int(size, 16))
+                 for at, size in re.findall(r"^(\w+) (\w+) [tTwW] ", symbols, re.M)]
     ends, total = [], 0
     for _, size in functions:
         total += size
@@ -129,13 +134,15 @@ def ours(path, addrs):
     asked.write_text("".join(f"{a:#x}\n" for a in addrs))
     answers, began = {}, time.monotonic()
     with asked.open() as stdin, (FOLDER / "answers").open("w") as stdout:
-        process = subprocess.Popen([oracle.PRINT, "print", path, "-"], stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([oracle.PRINT, "print", path, "-"], stdin=stdin, stdout=stdout,
+                                   stderr=subprocess.DEVNULL)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     seconds = time.monotonic() - began
     for line in (FOLDER / "answers").read_text().splitlines():
         addr, *fields = line.split("\t")
-        answers[int(addr, 16)] = [(fields[i], fields[i + 1], int(fields[i + 2])) for i in range(0, len(fields), 3)]
+        answers[int(addr, 16)] = [(fields[i], fields[i + 1], int(fields[i + 2]))
+                                  for i in range(0, len(fields), 3)]
     return answers, seconds, usage.ru_maxrss / 1024
 
 
@@ -156,12 +163,19 @@ def measure(plan):
     began = time.monotonic()
     theirs = oracle.eu(path, addrs[:FOR_EU])
     eu_seconds = (time.monotonic() - began) * ADDRESSES / FOR_EU
-    return [{"name": "names/MB", "what": "debug information of the file", "unit": "MB", "values": [debug_mb(path)],
-             "at_least": WANTED_MB},
-            {"name": "names/s", "what": f"{ADDRESSES} addresses: names", "unit": "s", "values": [r[1] for r in rounds],
-             "at_most": 10},
-            {"name": "names/rss", "what": "the same: memory", "unit": "MB", "values": [r[2] for r in rounds],
-             "at_most": 900},
-            {"name": "names/eu", "what": f"eu-addr2line, as for {ADDRESSES} / ours", "values": [eu_seconds / r[1] for r in rounds]},
-            {"name": "names/diff", "what": f"of {FOR_EU}: answers that differ from it",
-             "values": [differing(rounds[0][0], theirs)], "at_most": 0}]
+    return [{
+        "name": "names/MB", "what": "debug information of the file", "unit": "MB", "values": [debug_mb(path)],
+        "at_least": WANTED_MB
+    }, {
+        "name": "names/s", "what": f"{ADDRESSES} addresses: names", "unit": "s",
+        "values": [r[1] for r in rounds], "at_most": 10
+    }, {
+        "name": "names/rss", "what": "the same: memory", "unit": "MB", "values": [r[2] for r in rounds],
+        "at_most": 900
+    }, {
+        "name": "names/eu", "what": f"eu-addr2line, as for {ADDRESSES} / ours",
+        "values": [eu_seconds / r[1] for r in rounds]
+    }, {
+        "name": "names/diff", "what": f"of {FOR_EU}: answers that differ from it",
+        "values": [differing(rounds[0][0], theirs)], "at_most": 0
+    }]

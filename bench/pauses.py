@@ -92,15 +92,26 @@ def rows(plan):
     """The rows of the table, as keyword arguments of run.py's Row."""
     copies = copying(plan.rounds)
     few, many = stopping(9, plan.rounds), stopping(1000, plan.rounds)
-    return [
-        {"name": "pause/copy", "what": f"{MIB} MiB: speed of a whole pause / of a warm readv",
-         "values": [c[0] for c in copies], "at_least": 0.8},
-        {"name": "pause/speed", "what": "the same, all of the pause counted", "unit": "GB/s", "values": [c[3] for c in copies]},
-        {"name": "pause/expected", "what": "pause as expected / as it was", "values": [c[1] for c in copies]},
-        {"name": "pause/resident", "what": "pages that the target has more afterwards", "values": [c[2] for c in copies],
-         "at_most": 0},
-        {"name": "pause/9", "what": "10 threads, hardly any memory: the pause", "unit": "ms", "values": [o / 1e6 for o, _ in few]},
-        {"name": "pause/9 bare", "what": "the same / bare interrupts of as many", "values": [o / t for o, t in few]},
-        {"name": "pause/1000", "what": "1001 threads", "unit": "ms", "values": [o / 1e6 for o, _ in many]},
-        {"name": "pause/1000 bare", "what": "the same / bare interrupts of as many", "values": [o / t for o, t in many]},
-    ]
+    return [{
+        "name": "pause/copy", "what": f"{MIB} MiB: speed of a whole pause / of a warm readv",
+        "values": [c[0] for c in copies], "at_least": 0.8
+    }, {
+        "name": "pause/speed", "what": "the same, all of the pause counted", "unit": "GB/s",
+        "values": [c[3] for c in copies]
+    }, {
+        "name": "pause/expected", "what": "pause as expected / as it was", "values": [c[1] for c in copies]
+    }, {
+        "name": "pause/resident", "what": "pages that the target has more afterwards",
+        "values": [c[2] for c in copies], "at_most": 0
+    }, {
+        "name": "pause/9", "what": "10 threads, hardly any memory: the pause", "unit": "ms",
+        "values": [o / 1e6 for o, _ in few]
+    }, {
+        "name": "pause/9 bare", "what": "the same / bare interrupts of as many",
+        "values": [o / t for o, t in few]
+    }, {
+        "name": "pause/1000", "what": "1001 threads", "unit": "ms", "values": [o / 1e6 for o, _ in many]
+    }, {
+        "name": "pause/1000 bare", "what": "the same / bare interrupts of as many",
+        "values": [o / t for o, t in many]
+    }]

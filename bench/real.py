@@ -59,7 +59,8 @@ class Bpftrace:
         environment = {**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000"}
         self.process = subprocess.Popen(
             ["bpftrace", "-p", str(service.pid), "-e", SCRIPT.replace("LIBC", LIBC)], env=environment,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace")
         self.attached = threading.Event()
         self.said = []
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -138,7 +139,8 @@ def measure(plan):
     if not shutil.which("bpftrace"):
         print("bench: bpftrace is not installed", file=sys.stderr)
         sides.remove(Bpftrace)
-    for name, what, recipe in [("gluster", "a GlusterFS mount", Gluster), ("ovs", "ovs-vswitchd, flows", BenchOvs)]:
+    for name, what, recipe in [("gluster", "a GlusterFS mount", Gluster),
+                               ("ovs", "ovs-vswitchd, flows", BenchOvs)]:
         if missing(*recipe.needs):
             print(f"bench: not installed: {' '.join(missing(*recipe.needs))}", file=sys.stderr)
             continue

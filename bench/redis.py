@@ -24,14 +24,17 @@ class Redis:
 
     def __init__(self, folder, cpu=None):
         self.socket = f"{folder}/redis.sock"
-        self.server = subprocess.Popen(
-            [*pinned(cpu), "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--appendonly", "no"], **QUIET)
+        self.server = subprocess.Popen([
+            *pinned(cpu), "redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "",
+            "--appendonly", "no"
+        ], **QUIET)
         self.pid = self.server.pid
 
     def __enter__(self):
         wait_for(pathlib.Path(self.socket).exists, "redis listens")
-        self.client = subprocess.Popen(["redis-benchmark", "-s", self.socket, "-t", "set", "-n", "1000000000", "-r", "100000",
-                                        "-d", "64"], **QUIET)
+        self.client = subprocess.Popen([
+            "redis-benchmark", "-s", self.socket, "-t", "set", "-n", "1000000000", "-r", "100000", "-d", "64"
+        ], **QUIET)
         return self
 
     def __exit__(self, *exc):
@@ -40,7 +43,8 @@ class Redis:
             end(process)
 
     def served(self):
-        said = subprocess.run(["redis-cli", "-s", self.socket, "info", "stats"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run(["redis-cli", "-s", self.socket, "info", "stats"], capture_output=True,
+                              text=True, check=True).stdout
         for line in said.splitlines():
             if line.startswith("total_commands_processed:"):
                 return int(line.split(":")[1])
@@ -69,9 +73,16 @@ def rows(plan):
     if missing:
         print(f"bench: not installed: {' '.join(missing)}")
         return
-    for name, what, cpu in [("redis", "redis, SET", None), ("redis1cpu", "the same, the server on one processor", cpus()[0])]:
+    for name, what, cpu in [("redis", "redis, SET", None),
+                            ("redis1cpu", "the same, the server on one processor", cpus()[0])]:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mm-bench-"))
             values = list(rates(stack.enter_context(Redis(folder, cpu)), plan))
-        yield {"name": name, "what": f"{what}: alone / watched", "values": [alone / watched for alone, watched in values]}
-        yield {"name": f"{name}/s", "what": "requests a second, watched", "values": [watched for _, watched in values]}
+        yield {
+            "name": name, "what": f"{what}: alone / watched",
+            "values": [alone / watched for alone, watched in values]
+        }
+        yield {
+            "name": f"{name}/s", "what": "requests a second, watched",
+            "values": [watched for _, watched in values]
+        }

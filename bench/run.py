@@ -162,7 +162,9 @@ def measure_pair1cpu(plan):
     """After ten seconds: a keeper that had learned to spin there took three times as long, from the second
     second on."""
     values, where, _ = against_bare(plan, cpu=cpus()[0], settled_s=10)
-    return [Row("pair1cpu", "12 frames, all on one processor, after 10 s", values, at_most=2.8, placement=where)]
+    return [
+        Row("pair1cpu", "12 frames, all on one processor, after 10 s", values, at_most=2.8, placement=where)
+    ]
 
 
 def measure_cpuset(plan):
@@ -175,7 +177,10 @@ def measure_cpuset(plan):
         for turn in range(plan.rounds):
             for side, tracer, cpu in in_turn([(bare, Bare, cpus()[0]), (pair, Mmattach, None)], turn):
                 side.measure(tracer, target, plan, cpu)
-    return [Row("cpuset", "only the target kept to one processor", ratios(pair, bare), at_most=3.2, placement=placements(bare, pair))]
+    return [
+        Row("cpuset", "only the target kept to one processor", ratios(pair, bare), at_most=3.2,
+            placement=placements(bare, pair))
+    ]
 
 
 def measure_quota(plan):
@@ -216,9 +221,12 @@ def measure_fair(plan):
             calls = [t["calls"] for t in result["threads"]]
             served.append(min(calls) / max(calls))
             longest.append(max(t["longest_ns"] for t in warming["threads"] + result["threads"]) / 1e6)
-    return [Row("served", "8 hot among 1000: least / most served", served, at_least=0.8, placement=placements(side)),
-            Row("wait", "8 hot among 1000: longest wait for a pair", longest, "ms", at_most=10.0,
-                placement=placements(side))]
+    return [
+        Row("served", "8 hot among 1000: least / most served", served, at_least=0.8,
+            placement=placements(side)),
+        Row("wait", "8 hot among 1000: longest wait for a pair", longest, "ms", at_most=10.0,
+            placement=placements(side))
+    ]
 
 
 def measure_stacks(plan):
@@ -318,14 +326,15 @@ def measure_attach(plan):
             Row("detach", "from SIGINT to untraced, 3000 threads", leaving, "ms")]
 
 
-MEASUREMENTS = {"pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu,
-                "cpuset": measure_cpuset, "quota": measure_quota, "redis": measure_redis, "idle": measure_idle,
-                "fair": measure_fair, "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-                "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth, "pauses": measure_pauses,
-                "budget": measure_budget, "gdb": measure_gdb,
-                "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
-                "others": measure_others}
-LONG = ["rounds", "seeds", "services", "others"]  # minutes each: only if asked for
+MEASUREMENTS = {
+    "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
+    "quota": measure_quota, "redis": measure_redis, "idle": measure_idle, "fair": measure_fair,
+    "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
+    "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth,
+    "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
+    "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services
+}
+LONG = ["rounds", "seeds", "services"]  # minutes each: only if asked for
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -340,7 +349,8 @@ def describe_placement(where):
 def print_row(row):
     low, high = row.quartiles
     value = f"{row.median:.2f} {row.unit}".strip()
-    print(f"{row.name:21} {row.what:58} {value:>10} {row.bound:>7} {row.verdict:7} {f'{low:.2f} - {high:.2f}':>17}"
+    spread = f"{low:.2f} - {high:.2f}"
+    print(f"{row.name:21} {row.what:58} {value:>10} {row.bound:>7} {row.verdict:7} {spread:>17}"
           f"  {describe_placement(row.placement)}".rstrip(), flush=True)
 
 
@@ -355,7 +365,8 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="some measurements, 3 rounds of 200 ms")
     parser.add_argument("--rounds", type=int, help="slices of each side (9; with --quick 3)")
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASUREMENTS,
-                        help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)} ({', '.join(LONG)}: minutes, and only so)")
+                        help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)} "
+                             f"({', '.join(LONG)}: minutes, and only so)")
     parser.add_argument("--seconds", type=int, help="length of each watch of seeds (45) and services (180)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--gate", action="store_true", help="exit 1 if a bound is missed")
@@ -373,7 +384,8 @@ def main():
     # measurements could not be ended
     signal.signal(signal.SIGINT, signal.default_int_handler)
     args = parse_arguments()
-    plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000, seconds=args.seconds)
+    plan = Plan(rounds=args.rounds or (3 if args.quick else 9), slice_ms=200 if args.quick else 1000,
+                seconds=args.seconds)
     if args.mmattach:
         Mmattach.program = args.mmattach
     rows = []

@@ -46,7 +46,8 @@ def inside(interval, at_least, truth):
 
 def told_of(report, place):
     """The group of @place, if it is reported as leaking."""
-    return next((g for g in report["groups"] if g["turnover"] == "stays" and any(f["function"] == place for f in g["stack"])), None)
+    leaks = (g for g in report["groups"] if g["turnover"] == "stays")
+    return next((g for g in leaks if any(f["function"] == place for f in g["stack"])), None)
 
 
 def one_seed(seed, seconds):
@@ -59,7 +60,8 @@ def one_seed(seed, seconds):
     had = []
     for place in LEAKS:
         group, rate = told_of(tracer.report, place), (after[place] - before[place]) / (ended - began)
-        had.append(group and inside(group["estimate"]["allocs_per_minute"], group["estimate"]["at_least"], rate))
+        had.append(group
+                   and inside(group["estimate"]["allocs_per_minute"], group["estimate"]["at_least"], rate))
     return had, tracer.run["budget"]
 
 
@@ -69,12 +71,20 @@ def seeds(plan):
     runs = [one_seed(seed, seconds) for seed in range(1, SEEDS + 1)]
     judged = [had for leaks, _ in runs for had in leaks if had is not None]
     what = f"--budget 1%, {SEEDS} seeds of {seconds} s"
-    yield {"name": "seeds/found", "what": f"{what}: of the three leaks, found", "values": [sum(had is not None for had in leaks) for leaks, _ in runs]}
+    yield {
+        "name": "seeds/found", "what": f"{what}: of the three leaks, found",
+        "values": [sum(had is not None for had in leaks) for leaks, _ in runs]
+    }
     if judged:
-        yield {"name": "seeds/intervals", "what": "of the intervals of those found, with the truth in them", "unit": "%",
-               "values": [100 * statistics.mean(judged)], "at_least": 90}
-    yield {"name": "seeds/worst", "what": "stopped in the worst ten seconds of all of them, as told", "unit": "%",
-           "values": [100 * max(run["worst_ten_seconds"] for _, run in runs)], "at_most": budget.PROMISE}
+        yield {
+            "name": "seeds/intervals", "what": "of the intervals of those found, with the truth in them",
+            "unit": "%", "values": [100 * statistics.mean(judged)], "at_least": 90
+        }
+    yield {
+        "name": "seeds/worst", "what": "stopped in the worst ten seconds of all of them, as told",
+        "unit": "%", "values": [100 * max(run["worst_ten_seconds"] for _, run in runs)],
+        "at_most": budget.PROMISE
+    }
 
 
 def busy(begin, seconds):
@@ -100,18 +110,31 @@ def rows_of(name, what, begin, seconds):
     had = report["run"]["budget"]
     if found:
         told = sum(g["estimate"]["allocs_per_minute"][0] for g in found)
-        yield {"name": f"{name}/place", "what": f"{what}, --budget 1%, {seconds} s: the leak's place in the report", "values": [1 + report["groups"].index(found[0])]}
-        yield {"name": f"{name}/rate", "what": "the same: blocks lost a minute, estimated / true", "values": [told / a_minute]}
+        yield {
+            "name": f"{name}/place",
+            "what": f"{what}, --budget 1%, {seconds} s: the leak's place in the report",
+            "values": [1 + report["groups"].index(found[0])]
+        }
+        yield {
+            "name": f"{name}/rate", "what": "the same: blocks lost a minute, estimated / true",
+            "values": [told / a_minute]
+        }
     else:
         print(f"bench: {name}: the leak was not found in {seconds} s", file=sys.stderr)
-    yield {"name": f"{name}/used", "what": "the same: stopped", "unit": "%", "values": [100 * had["spent"]], "at_most": budget.PROMISE}
-    yield {"name": f"{name}/worst", "what": "the same: in the worst ten seconds", "unit": "%", "values": [100 * had["worst_ten_seconds"]],
-           "at_most": budget.PROMISE}
+    yield {
+        "name": f"{name}/used", "what": "the same: stopped", "unit": "%", "values": [100 * had["spent"]],
+        "at_most": budget.PROMISE
+    }
+    yield {
+        "name": f"{name}/worst", "what": "the same: in the worst ten seconds", "unit": "%",
+        "values": [100 * had["worst_ten_seconds"]], "at_most": budget.PROMISE
+    }
 
 
 def services(plan):
     """The rows. A service that is not installed has none, and a message says so."""
-    for name, what, recipe, begin in [("gluster", "a leaky GlusterFS mount", real.Gluster, lossy_mount), ("ovs", "a leaky ovs-vswitchd", real.Ovs, lossy_switch)]:
+    for name, what, recipe, begin in [("gluster", "a leaky GlusterFS mount", real.Gluster, lossy_mount),
+                                      ("ovs", "a leaky ovs-vswitchd", real.Ovs, lossy_switch)]:
         if missing(*recipe.needs):
             print(f"bench: not installed: {' '.join(missing(*recipe.needs))}", file=sys.stderr)
             continue

@@ -64,7 +64,8 @@ class Quota:
     cannot be made."""
 
     PERIOD_US = 100_000
-    ROOTS = [(pathlib.Path("/sys/fs/cgroup/cpu"), {"cpu.cfs_period_us": "{period}", "cpu.cfs_quota_us": "{quota}"}),
+    ROOTS = [(pathlib.Path("/sys/fs/cgroup/cpu"),
+              {"cpu.cfs_period_us": "{period}", "cpu.cfs_quota_us": "{quota}"}),
              (pathlib.Path("/sys/fs/cgroup"), {"cpu.max": "{quota} {period}"})]
 
     def __init__(self, share):

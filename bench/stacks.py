@@ -17,7 +17,8 @@ BOUND = ("libunwind_ptrace", "dwfl")    # the bounds apply to these
 
 
 def run_once():
-    result = subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True, timeout=120)
+    result = subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True,
+                            timeout=120)
     return json.loads(result.stdout)
 
 

@@ -196,7 +196,7 @@ static void start_hot(struct worker *workers, int n, struct job *job, int depth)
 	pthread_barrier_wait(&job->end);
 }
 
-static void say_ready(const struct worker *workers, int n)
+static void print_ready(const struct worker *workers, int n)
 {
 	printf("{\"pid\": %d, \"bare_hit\": %lu, \"tids\": [", getpid(), (unsigned long)bare_hit);
 	for (int i = 0; i < n; i++)
@@ -204,7 +204,7 @@ static void say_ready(const struct worker *workers, int n)
 	puts("]}");
 }
 
-static void say_result(const struct worker *workers, int n)
+static void print_result(const struct worker *workers, int n)
 {
 	uint64_t calls = 0, elapsed_ns = 0;
 
@@ -240,7 +240,7 @@ static int serve(struct worker *workers, int n, struct job *job)
 			return 1;
 		}
 		run_slice(job, strcmp(what, "bare") == 0, ms, every);
-		say_result(workers, n);
+		print_result(workers, n);
 	}
 	return 0;
 }
@@ -260,6 +260,6 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	start_idle(atoi(argv[2]));
 	start_hot(workers, hot, &job, depth);
-	say_ready(workers, hot);
+	print_ready(workers, hot);
 	return serve(workers, hot, &job);
 }

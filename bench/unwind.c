@@ -4,10 +4,10 @@
  *
  *	unwind		prints one JSON object: nanoseconds per stack
  *
- * A child calls functions of many shapes at random and stops at the end of each walk. There all unwinders are
- * run on its stack, one after the other: libunwind-ptrace as shipped (its own accessors, so ptrace; caching
- * on), libunwind and libdwfl as in --unwinder, and ours from the registers and a copy of the stack. It is
- * checked that all results are the same.
+ * A child makes random chains of calls (walks) of functions with many kinds of frames, and stops at the end
+ * of each. There all unwinders are run on its stack, one after the other: libunwind-ptrace as shipped (its
+ * own accessors, so ptrace; caching on), libunwind and libdwfl as in --unwinder, and ours from the registers
+ * and a copy of the stack. It is checked that all results are the same.
  *
  *	12, 30		one stack, repeatedly, up to so many frames of it
  *	stream		thousands of different stacks: the median of the others; ours in passes over all the

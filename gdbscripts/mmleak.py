@@ -15,7 +15,8 @@ import sys
 import gdb
 
 if sys.version_info < (3, 5):
-    raise gdb.GdbError("mmleak needs a gdb with Python 3.5 or newer; this one has Python %d.%d" % sys.version_info[:2])
+    raise gdb.GdbError("mmleak needs a gdb with Python 3.5 or newer; this one has Python %d.%d" %
+                       sys.version_info[:2])
 
 # Not __file__: if a Python script sources this file, __file__ is still the name of that script.
 sys.path.insert(0, os.path.dirname(os.path.abspath(os.path.expanduser(sys._getframe().f_code.co_filename))))

@@ -43,8 +43,8 @@ static void add_run(const struct ledger *l, struct summary *s)
 }
 
 /*
- * The budget counts the whole cost of a stop, also before the stop is seen and after it. A report has only
- * one number for that.
+ * The budget counts the whole cost of a stop, including the time before the stop is seen and after it. The
+ * report gives this one number.
  */
 static void add_budget(const struct ledger *l, struct summary_run *run)
 {
@@ -65,7 +65,7 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 /* --- verdicts --- */
 
 /* Verdicts count only if the ledger has all of them. */
-static void say_incomplete(const struct ledger *l, struct summary *s)
+static void explain_incomplete(const struct ledger *l, struct summary *s)
 {
 	char why[160];
 
@@ -81,17 +81,17 @@ static void say_incomplete(const struct ledger *l, struct summary *s)
 
 static void add_verdicts(const struct ledger *l, struct summary *s)
 {
-	const struct fact_look *look = &l->look.fact;
+	const struct fact_verdicts *look = &l->look.fact;
 	struct summary_verdicts *v = &s->run.verdicts;
 
-	v->told = l->look.told;
-	if (!l->look.told)
+	v->wanted = l->look.wanted;
+	if (!l->look.wanted)
 		return;
-	v->taken = ledger_judges(l);
+	v->known = ledger_has_verdicts(l);
 	v->census = look->census;
-	v->why_not = v->taken ? NULL : summary_string(s, look->why_not);
-	if (look->taken && !v->taken)
-		say_incomplete(l, s);
+	v->why_not = v->known ? NULL : summary_string(s, look->why_not);
+	if (look->known && !v->known)
+		explain_incomplete(l, s);
 	v->allocator = summary_string(s, look->allocator);
 	v->expected_s = look->expected_ns / 1e9;
 	v->pause_s = look->had_ns / 1e9;
@@ -119,21 +119,21 @@ static void count_blocks(const struct ledger *l, uint32_t family, struct summary
 	const struct ledger_book *book = &l->books[family];
 
 	for (size_t i = 0; i < book->nplaces; i++) {
-		f->taken += book->places[i].allocs;
-		f->dropped += book->places[i].frees;
-		f->kept += book->places[i].blocks;
+		f->acquired += book->places[i].allocs;
+		f->released += book->places[i].frees;
+		f->live += book->places[i].blocks;
 		f->bytes += book->places[i].bytes;
 	}
 }
 
 static void count_references(const struct ledger *l, uint32_t family, struct summary_family *f)
 {
-	f->taken += l->books[family].taken;
-	f->dropped += l->books[family].dropped;
+	f->acquired += l->books[family].acquired;
+	f->released += l->books[family].released;
 	refgroups_count(l, family, f);
 }
 
-/* Two families of one name, which only a damaged run has, are reported as one. */
+/* Two families with the same name, which only a damaged trace has, are reported as one. */
 static struct summary_family *same_family(struct summary *s, const struct summary_family *f)
 {
 	for (size_t i = 0; i < s->nfamilies; i++)
@@ -144,9 +144,9 @@ static struct summary_family *same_family(struct summary *s, const struct summar
 
 static void merge_family(struct summary_family *to, const struct summary_family *f)
 {
-	to->taken += f->taken;
-	to->dropped += f->dropped;
-	to->kept += f->kept;
+	to->acquired += f->acquired;
+	to->released += f->released;
+	to->live += f->live;
 	to->bytes += f->bytes;
 	to->older += f->older;
 	to->net += f->net;
@@ -156,14 +156,15 @@ static void merge_family(struct summary_family *to, const struct summary_family 
 static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
 {
 	const struct defs_family *def = &l->defs.families[family];
-	struct summary_family f = { .name = ledger_family_name(l, family), .noun = def->noun, .refs = def->refs, .ranges = def->ranges };
+	struct summary_family f = { .name = ledger_family_name(l, family), .noun = def->noun,
+				    .refs = def->refs, .ranges = def->ranges };
 	struct summary_family *same;
 
 	if (f.refs)
 		count_references(l, family, &f);
 	else
 		count_blocks(l, family, &f);
-	if (!f.taken && !f.dropped && !f.kept && !has_probe(l, family))
+	if (!f.acquired && !f.released && !f.live && !has_probe(l, family))
 		return;
 	same = same_family(s, &f);
 	if (same)
@@ -191,17 +192,18 @@ static void narrow_totals(const struct ledger *l, struct summary *s)
 
 		if (f->refs)
 			continue;
-		s->totals.allocs += f->taken;
-		s->totals.frees += f->dropped;
-		s->totals.live_blocks += f->kept;
+		s->totals.allocs += f->acquired;
+		s->totals.frees += f->released;
+		s->totals.live_blocks += f->live;
 		s->totals.live_bytes += f->bytes;
 	}
 	for (size_t i = 0; i < s->ntwice; i++)
 		s->totals.double_frees += s->twice[i].count;
 	if (l->unmatched_frees)
-		summary_note(
-			s, "%" PRIu64 " releases of blocks older than the watch are not counted: of which family they were is not known",
-			l->unmatched_frees);
+		summary_note(s,
+			     "%" PRIu64 " releases of blocks older than the watch are not counted: of which "
+					"family they were is not known",
+			     l->unmatched_frees);
 }
 
 /* --- the run --- */
@@ -230,17 +232,20 @@ static void add_losses(const struct ledger *l, struct summary *s)
 	for (size_t i = 0; i < l->nnotes; i++)
 		summary_note(s, "%s", l->notes[i]);
 	if (l->displaced)
-		summary_note(
-			s, "%" PRIu64 " addresses were given out again though no release was seen: the earlier blocks there are gone, and not listed",
-			l->displaced);
+		summary_note(s,
+			     "%" PRIu64 " addresses were given out again though no release was seen: the "
+					"earlier blocks there are gone, and not listed",
+			     l->displaced);
 	if (l->reborn)
-		summary_note(
-			s, "%" PRIu64 " addresses became another object's while references to the one there were left: these are not listed",
-			l->reborn);
+		summary_note(s,
+			     "%" PRIu64 " addresses became another object's while references to the one "
+					"there were left: these are not listed",
+			     l->reborn);
 	if (l->resizing)
-		summary_note(
-			s, "blocks that were being resized when the watch ended, and are listed as they were before: %" PRIu64,
-			l->resizing);
+		summary_note(s,
+			     "blocks that were being resized when the watch ended, and are listed as they "
+			     "were before: %" PRIu64,
+			     l->resizing);
 	if (l->undefined)
 		summary_note(s,
 			     "%" PRIu64

@@ -19,12 +19,14 @@ static uint32_t length_of(const char *s)
 
 static size_t frame_size(const struct names_frame *f)
 {
-	return sizeof(struct frame_head) + length_of(f->function) + length_of(f->linkage) + length_of(f->file);
+	return sizeof(struct frame_head) + length_of(f->function) + length_of(f->linkage) +
+	       length_of(f->file);
 }
 
 static void put_frame(struct strbuf *sb, const struct names_frame *f)
 {
-	struct frame_head head = { f->line, length_of(f->function), length_of(f->linkage), length_of(f->file) };
+	struct frame_head head = { f->line, length_of(f->function), length_of(f->linkage),
+				   length_of(f->file) };
 
 	strbuf_append(sb, &head, sizeof(head));
 	if (f->function)
@@ -121,7 +123,8 @@ static bool read_body(const struct answer_head *head, const char *p, struct name
 {
 	const char *end = p + head->size;
 
-	*out = (struct answer){ .kind = head->kind, .index = head->index, .frames = frames, .n = head->count };
+	*out = (struct answer){ .kind = head->kind, .index = head->index, .frames = frames,
+				.n = head->count };
 	switch (head->kind) {
 	case ANSWER_FRAMES:
 		return read_frames(p, end, head->count, frames);

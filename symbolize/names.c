@@ -22,7 +22,7 @@
 #include "symbolize/worker.h"
 
 #define READ_BYTES (1u << 18)
-#define WORDS_MAX 1000	/* limit for notes and ALIVE records: they are not answers */
+#define WORDS_MAX 1000	/* limit for notes and ALIVE records, which are no answers */
 
 struct request {
 	const struct names_file *file;
@@ -55,7 +55,7 @@ static uint64_t now_ns(void)
 }
 
 /* Only the first problem is reported. */
-static void say(struct request *r, const char *what)
+static void set_remark(struct request *r, const char *what)
 {
 	if (r->why_size && !r->why[0])
 		snprintf(r->why, r->why_size, "%s", what);
@@ -65,7 +65,8 @@ static void say(struct request *r, const char *what)
 static int wait_readable(int fd, int stop, uint64_t deadline)
 {
 	for (;;) {
-		struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = stop > 0 ? stop : -1, .events = POLLIN } };
+		struct pollfd p[2] = { { .fd = fd, .events = POLLIN },
+				       { .fd = stop > 0 ? stop : -1, .events = POLLIN } };
 		uint64_t now = now_ns();
 		uint64_t ms = now < deadline ? (deadline - now) / 1000000 + 1 : 0;
 		int got = poll(p, 2, ms < 3600000 ? (int)ms : 3600000);
@@ -118,7 +119,7 @@ static int take_record(struct request *r, const struct answer *a)
 		r->take(r->ctx, r->index[a->index], a->frames, a->n);
 		return 0;
 	case ANSWER_NOTE:
-		say(r, a->note);
+		set_remark(r, a->note);
 		return 0;
 	case ANSWER_ALIVE:
 		return 0;
@@ -219,7 +220,7 @@ static int ask(struct request *r, const taddr *addrs, bool dwarf)
 	if (rc == -ENOMEM || rc == -ECANCELED)
 		return rc;
 	if (rc)
-		say(r, failure(rc, end));
+		set_remark(r, failure(rc, end));
 	return 0;
 }
 

@@ -50,7 +50,8 @@ static bool read_line(const char *text, const char *line, struct perfmap_range *
 {
 	uint64_t start, size;
 
-	if (!take_number(&line, &start) || !take_number(&line, &size) || !*line || !size || start + size < start)
+	if (!take_number(&line, &start) || !take_number(&line, &size) || !*line || !size ||
+	    start + size < start)
 		return false;
 	*out = (struct perfmap_range){ start, start + size, (uint32_t)(line - text) };
 	return true;

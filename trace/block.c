@@ -71,7 +71,9 @@ bool file_head_parse(const uint8_t *p, size_t n, uint16_t *major, uint16_t *mino
 
 void block_head_pack(const struct block_head *h, uint8_t out[MMT_BLOCK_HEAD])
 {
-	const uint32_t fields[] = { MMT_BLOCK_MAGIC, h->number, h->length, h->stored, h->codec, h->tag, h->crc };
+	const uint32_t fields[] = {
+		MMT_BLOCK_MAGIC, h->number, h->length, h->stored, h->codec, h->tag, h->crc
+	};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
 		put32(out + 4 * i, fields[i]);
@@ -83,11 +85,12 @@ static bool head_parse(const uint8_t *p, struct block_head *h)
 {
 	if (get32(p) != MMT_BLOCK_MAGIC || get32(p + 28) != crc32_of(p, MMT_BLOCK_HEAD - CRC_BYTES))
 		return false;
-	*h = (struct block_head){ get32(p + 4), get32(p + 8), get32(p + 12), get32(p + 16), get32(p + 20), get32(p + 24) };
+	*h = (struct block_head){ get32(p + 4), get32(p + 8), get32(p + 12), get32(p + 16), get32(p + 20),
+				  get32(p + 24) };
 	return h->length <= MMT_BLOCK_MAX && h->stored <= MMT_BLOCK_MAX;
 }
 
-/* Fewer bytes than a head has: the beginning of one? */
+/* There are fewer bytes than a head has: is it the beginning of one? */
 static enum block_state look_at_less(const uint8_t *p, size_t n)
 {
 	uint8_t magic[4];

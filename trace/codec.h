@@ -2,8 +2,8 @@
 /*
  * codec: payloads of blocks packed and unpacked.
  *
- * What is unpacked comes from a file that may lie: never more than MMT_BLOCK_MAX bytes come out, and exactly
- * as many as the block's head says, or it is an error.
+ * What is unpacked comes from a file that may be damaged or made to do harm: the result has exactly as many
+ * bytes as the block's head says, and never more than MMT_BLOCK_MAX; otherwise it is an error.
  */
 #ifndef MM_CODEC_H
 #define MM_CODEC_H

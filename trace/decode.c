@@ -70,8 +70,8 @@ static int32_t get_signed(struct cursor *in)
 /* --- lists --- */
 
 /*
- * How many elements, and the array for them. The cursor is bad if so many, of at least @least bytes each,
- * cannot be there.
+ * Read the number of elements, and make the array for them. The cursor becomes bad if the bytes left cannot
+ * hold so many, of at least @least bytes each.
  */
 static uint32_t get_list(struct decoder *d, struct cursor *in, size_t least, size_t element)
 {
@@ -137,7 +137,7 @@ static int get_run(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
-/* Read texts into d->list. How many; UINT32_MAX: no memory. */
+/* Read texts into d->list. Returns their number; UINT32_MAX: no memory. */
 static uint32_t get_texts(struct decoder *d, struct cursor *in)
 {
 	uint32_t n = get_list(d, in, 1, sizeof(char *));
@@ -201,8 +201,8 @@ static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++) {
 		list[i].stack = cursor_varint32(in);
-		list[i].taken = cursor_varint(in);
-		list[i].dropped = cursor_varint(in);
+		list[i].acquired = cursor_varint(in);
+		list[i].released = cursor_varint(in);
 	}
 	f->object.nuses = n;
 	f->object.uses = list;
@@ -229,12 +229,12 @@ static void get_sums(struct decoder *d, struct cursor *in)
 
 static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
 {
-	struct fact_look *l = &d->look;
+	struct fact_verdicts *l = &d->look;
 	uint64_t flags;
 
-	*l = (struct fact_look){ .number = cursor_varint32(in) };
+	*l = (struct fact_verdicts){ .number = cursor_varint32(in) };
 	flags = cursor_varint(in);
-	l->taken = flags & MMT_VERDICTS_TAKEN;
+	l->known = flags & MMT_VERDICTS_TAKEN;
 	l->census = flags & MMT_VERDICTS_CENSUS;
 	l->why_not = get_text(d, in);
 	l->allocator = get_text(d, in);
@@ -329,7 +329,10 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 #define SAMPLE() get_sample(d, in, f);
 #define BUDGET() get_budget(d, in, f);
 
-/* 1; 0: not known, and skipped. What follows the known fields is from a newer version. */
+/*
+ * 1; 0: the kind is not known, and was skipped. Bytes after the known fields are from a newer version, and
+ * are skipped, too.
+ */
 static int get_info(struct decoder *d, struct fact *f)
 {
 	uint64_t info = cursor_varint(&d->in), n = cursor_varint(&d->in);

@@ -26,7 +26,7 @@ struct decoder {
 	size_t ntext;
 	void *list;		/* its array */
 	size_t list_size;
-	struct fact_look look;	/* of MMT_VERDICTS: too large for every fact */
+	struct fact_verdicts look;	/* of MMT_VERDICTS: too large for every fact */
 	struct fact_sum sums[DECODE_SUMS];
 	struct fact_sample sample;	/* of MMT_SAMPLE, MMT_BUDGET: likewise */
 	struct fact_budget budget;

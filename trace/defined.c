@@ -53,7 +53,7 @@ struct need {
 	void *ctx;
 };
 
-/* It counts as defined once it was put. */
+/* Put a definition; it then counts as defined. */
 static int put_new(const struct need *n, struct bits *set, uint32_t index, const struct fact *f)
 {
 	int err = n->put(n->ctx, f);
@@ -237,7 +237,8 @@ static int need_parts(const struct need *n, const struct fact *f)
 	}
 }
 
-int defined_before(struct defined *df, const struct defs *d, const struct fact *f, defined_put *put, void *ctx)
+int defined_before(struct defined *df, const struct defs *d, const struct fact *f, defined_put *put,
+		   void *ctx)
 {
 	const struct need n = { df, d, put, ctx };
 	int err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * defined: which definitions a trace file has already, and so which it still needs before an event: a stack's
- * nodes from the outermost one inward, each with its frame, each frame with its module; and its tag.
+ * defined: which definitions a trace file has already, and which it therefore still needs before an event: a
+ * stack's nodes from the outermost one inward, each with its frame, each frame with its module; and its tag.
  */
 #ifndef MM_DEFINED_H
 #define MM_DEFINED_H
@@ -42,8 +42,8 @@ must_check int defined_before(struct defined *df, const struct defs *d, const st
 			      defined_put *put, void *ctx);
 
 /*
- * If @f is a definition itself: does the file have it already? If not, it counts as defined from now on. A
- * family and a module may be put again, with what has become known.
+ * For a definition @f: does the file have it already? If not, it counts as defined from now on. A family and
+ * a module may be put again, with what has become known.
  */
 must_check int defined_already(struct defined *df, const struct defs *d, const struct fact *f, bool *already);
 

@@ -72,7 +72,7 @@ uint32_t defs_frame(const struct defs *d, uint32_t number)
 	return INDEX_OF(d->frames, d->nframes, d->frame_index, number, number);
 }
 
-/* The numbers of nodes begin at 1. */
+/* Numbers of nodes begin at 1, indices at 0. */
 uint32_t defs_node(const struct defs *d, uint32_t number)
 {
 	return INDEX_OF(d->nodes, d->nnodes, d->node_index, number, number - 1);
@@ -139,7 +139,8 @@ static int know_family(struct defs *d, struct defs_family *have, const struct fa
 static int take_family(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->family_name.number, known = defs_family(d, number);
-	struct defs_family family = { .number = number, .refs = f->family_name.refs, .ranges = f->family_name.ranges };
+	struct defs_family family = { .number = number, .refs = f->family_name.refs,
+				      .ranges = f->family_name.ranges };
 	int err;
 
 	if (known != DEFS_NONE)
@@ -169,7 +170,8 @@ static int know_module(struct defs *d, struct defs_module *have, const struct fa
 static int take_module(struct defs *d, const struct fact *f)
 {
 	uint32_t number = f->module.number, known = defs_module(d, number);
-	struct defs_module m = { .number = number, .file = f->module.file, .bias = f->module.bias, .lo = f->module.lo,
+	struct defs_module m = { .number = number, .file = f->module.file, .bias = f->module.bias,
+				 .lo = f->module.lo,
 				 .hi = f->module.hi };
 	int err;
 
@@ -236,7 +238,8 @@ static int take_node(struct defs *d, const struct fact *f)
 												    : -EINVAL;
 	if (node.depth > DEFS_DEPTH_MAX)
 		return -EINVAL;
-	err = make_room(&d->nodes, d->nnodes, &d->nodes_size, sizeof(node), &d->node_index, number, number - 1);
+	err = make_room(&d->nodes, d->nnodes, &d->nodes_size, sizeof(node), &d->node_index, number,
+			number - 1);
 	if (!err)
 		d->nodes[d->nnodes++] = node;
 	return err;
@@ -252,7 +255,8 @@ static int take_tag(struct defs *d, const struct fact *f)
 	if (!err && known != DEFS_NONE)
 		return d->tags[known].text == tag.text ? 0 : -EINVAL;
 	if (!err)
-		err = make_room(&d->tags, d->ntags, &d->tags_size, sizeof(tag), &d->tag_index, number, number);
+		err = make_room(&d->tags, d->ntags, &d->tags_size, sizeof(tag), &d->tag_index, number,
+				number);
 	if (!err)
 		d->tags[d->ntags++] = tag;
 	return err;

@@ -6,9 +6,9 @@
  *	node ──▶ frame ──▶ pc, module, names
  *	stack ──▶ tag		a text: the same frames with another one are another stack
  *
- * A run gives numbers; here each thing has an index too, in the order of definition. In a whole run they are
- * the same, and converting is one comparison; in a later piece, or behind damage, it takes a table. All other
- * code uses the index, and gets the number from the thing.
+ * In a run each of these has a number; here it has an index too, in the order of definition. In a whole run
+ * they are the same, and converting is one comparison; in a later piece, or behind damage, it takes a table.
+ * All other code uses the index, and finds the number in the definition.
  *
  * A definition that names an undefined thing is refused: so every walk over the trie ends. A caller has a
  * smaller index than its node, whatever the file says.
@@ -47,7 +47,7 @@ struct defs_frame {
 	uint32_t number;
 	uint32_t module;	/* index or DEFS_NONE */
 	uint32_t names, nnames;	/* the first in defs->names; nnames 0: not looked up yet */
-	uint16_t names_room;	/* room there for so many */
+	uint16_t names_room;	/* how many names there is room for */
 	bool exact, skip;
 };
 

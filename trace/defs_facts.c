@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* defs_facts: definitions as the facts that they came as (defs.h). With the run's numbers, not indices. */
+/* defs_facts: definitions as facts again, as they were read (defs.h): with the run's numbers, not indices. */
 #include "trace/defs.h"
 
 static void set_info(struct fact *f, uint32_t info)

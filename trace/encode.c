@@ -94,15 +94,15 @@ static void put_uses(struct sink *s, const struct fact *f)
 	sink_varint(s, f->object.nuses);
 	for (uint32_t i = 0; i < f->object.nuses && !s->full; i++) {
 		sink_varint(s, f->object.uses[i].stack);
-		sink_varint(s, f->object.uses[i].taken);
-		sink_varint(s, f->object.uses[i].dropped);
+		sink_varint(s, f->object.uses[i].acquired);
+		sink_varint(s, f->object.uses[i].released);
 	}
 }
 
-static void put_look(struct sink *s, const struct fact_look *l)
+static void put_look(struct sink *s, const struct fact_verdicts *l)
 {
 	sink_varint(s, l->number);
-	sink_varint(s, (l->taken ? MMT_VERDICTS_TAKEN : 0) | (l->census ? MMT_VERDICTS_CENSUS : 0));
+	sink_varint(s, (l->known ? MMT_VERDICTS_TAKEN : 0) | (l->census ? MMT_VERDICTS_CENSUS : 0));
 	put_text(s, l->why_not);
 	put_text(s, l->allocator);
 	sink_varint(s, l->expected_ns);
@@ -123,8 +123,8 @@ static void put_look(struct sink *s, const struct fact_look *l)
 }
 
 /*
- * The first address is absolute: a reader that skips this information must not miss it in the addresses of
- * events.
+ * The first address is absolute, and does not count as the last one: a reader that skips this record must
+ * still understand the addresses of the events after it.
  */
 static void put_judged(struct sink *s, const struct fact *f)
 {

@@ -29,7 +29,7 @@ struct fact_name {
 /* How many references to an object a stack has acquired and released. */
 struct fact_use {
 	uint32_t stack;
-	uint64_t taken, dropped;
+	uint64_t acquired, released;
 };
 
 /*
@@ -45,10 +45,13 @@ struct fact_sum {
 	uint64_t blocks, bytes;
 };
 
-/* MMT_VERDICTS: a look at the whole process, and how it went. */
-struct fact_look {
-	uint32_t number;	/* of the run's looks, from 1: the same number again is the same look */
-	bool taken;		/* else there are no verdicts, and `why_not` says why */
+/* MMT_VERDICTS: a snapshot for verdicts, and how it went. */
+struct fact_verdicts {
+	/*
+	 * number of the snapshot in the run, from 1: a fact with the same number again is about the same one
+	 */
+	uint32_t number;
+	bool known;		/* else there are no verdicts, and `why_not` says why */
 	bool census;
 	const char *why_not;
 	const char *allocator;	/* what the census knows of it; NULL: nothing */
@@ -56,7 +59,8 @@ struct fact_look {
 	uint64_t bytes;		/* copied in it */
 	uint32_t threads, not_stopped;
 	uint64_t judged;	/* how many blocks are reported by MMT_JUDGED, */
-	uint64_t passed;	/* except for those that are live no more: a shrunken trace leaves them out */
+	/* of these: blocks that are not live any more, which a shrunken trace leaves out */
+	uint64_t passed;
 	const struct fact_sum *sums;	/* by verdict: of all blocks of the process that are known */
 	uint32_t nsums;
 	const char *const *doubts;	/* sentences */
@@ -67,7 +71,7 @@ struct fact_look {
 struct fact_step {
 	uint64_t at_risk;	/* live at its beginning */
 	uint64_t gone;		/* freed in it */
-	uint64_t unknown;	/* what became of them is unknown since somewhere in it */
+	uint64_t unknown;	/* not known any more from some time in it on */
 };
 
 /*
@@ -84,7 +88,7 @@ struct fact_sample {
 	uint64_t rounds, full;	/* rounds; of these, ended by the quota, */
 	uint64_t exposed_us;	/* how long the trap was planted, */
 	uint64_t hits2, hits_exposed, exposed2;	/* and sums over the rounds: h*h, h*e, e*e, with e in µs */
-	bool standing;		/* it is trapped all the time by now */
+	bool standing;		/* its trap is planted all the time by now */
 	uint32_t nsteps;
 	struct fact_step steps[MMT_SAMPLE_STEPS];
 	/* of its site: how long the trap was planted in the last fifth of the run, at least */
@@ -202,7 +206,7 @@ struct fact {
 			uint64_t bytes;		/* of all allocations */
 		} place;
 		struct { uint64_t old, twice; } totals;
-		const struct fact_look *look;
+		const struct fact_verdicts *look;
 		struct { uint32_t verdict; const struct fact_judged *all; uint32_t n; } judged;
 		struct { uint32_t stack; const struct fact_sample *its; } sample;
 		const struct fact_budget *budget;

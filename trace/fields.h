@@ -18,7 +18,8 @@
  *	SINCE(minor)		the fields after it are missing in files of lower minor versions; they are
  *				0 then
  *
- * A field is named as in struct fact. A member of struct fact that is in no list here is not written.
+ * A field is named as in struct fact. A member of struct fact that is in no list here is not written, except
+ * for those of the lists above, which encode.c and decode.c write and read themselves (LIST, USES, ...).
  */
 #ifndef MM_FIELDS_H
 #define MM_FIELDS_H
@@ -82,7 +83,9 @@
 	KIND(MMT_RUNTIME, TEXT(runtime))
 
 /*
- * The numbers of struct fact_sample (its flags before them, its steps behind them) and of struct fact_budget.
+ * The numbers of struct fact_sample and of struct fact_budget. Five members of a sample are not in the list:
+ * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed` and
+ * `stood_us` come after it (put_sample in encode.c, get_sample in decode.c).
  */
 #define FIELDS_OF_SAMPLE(X)                                                                                  \
 	X(seen)                                                                                              \

@@ -52,18 +52,18 @@
 #define MMT_ASIDE 6		/* key, address: the free of a live block began (realloc) */
 #define MMT_ASIDE_FREED 7	/* key, stack + 1 or 0: and the block was freed */
 #define MMT_ASIDE_BACK 8	/* key: and it was not */
-#define MMT_FORGET 9		/* address: if a block is live there, it is gone, and that does not count */
-/* address, size, stack, birth: live already; counts in no total (shrunken traces) */
+#define MMT_FORGET 9		/* address: a block that is live there is removed, and not counted as freed */
+/* address, size, stack, birth: a live block; counted in no total (shrunken traces) */
 #define MMT_HELD 10
 #define MMT_FAMILY 11		/* family: events from here on are of it */
 #define MMT_TIME 12		/* nothing: only that time has passed */
 /* address, stack, by, count + 1 or 0: references acquired; the object's own count now */
 #define MMT_REF 13
 #define MMT_UNREF 14		/* the same: released */
-/* as MMT_REF; and the object is new: what was known of that address is over */
+/* as MMT_REF; and the object is new: an object that was at that address before no longer exists */
 #define MMT_BORN 15
 #define MMT_COUNTED 16		/* address, count: the object's own count, as it was read */
-/* address, birth, net (zigzag), flags, uses: an object exists; counts in no total (shrunken traces) */
+/* address, birth, net (zigzag), flags, uses: an object exists; counted in no total (shrunken traces) */
 #define MMT_OBJECT 17
 #define MMT_INFO 31		/* varint kind of information, varint length, that many bytes */
 
@@ -89,12 +89,12 @@
 #define MMT_END 17		/* the run ended here, regularly */
 #define MMT_TAG 18		/* number, text: distinguishes stacks with the same frames */
 #define MMT_SKIP 19		/* function: a wrapper; its frames are left out at the front of stacks */
-/* a look which blocks are still reached: how it went. Verdicts of an earlier look are over */
+/* a snapshot for verdicts: how it went. Verdicts of an earlier snapshot are discarded */
 #define MMT_VERDICTS 20
 /*
- * MMT_JUDGED: verdict, how many, for each: address, blocks and bytes that are lost with it: of the last look,
- * and of the family. For an indirectly lost block: 1, and instead of the bytes the address of the lost block
- * with which it is lost; or only 0, if that is not known.
+ * MMT_JUDGED: verdict, how many, for each: address, blocks and bytes that are lost with it: of the last
+ * snapshot, and of the family. For an indirectly lost block: 1, and instead of the bytes the address of the
+ * lost block with which it is lost; or only 0, if that is not known.
  */
 #define MMT_JUDGED 21
 /*
@@ -158,7 +158,7 @@
 #define MMT_VERDICT_REACHABLE 4
 
 /* MMT_SAMPLE flags */
-#define MMT_SAMPLE_STANDING 1	/* its site is trapped all the time by now */
+#define MMT_SAMPLE_STANDING 1	/* the trap of its site is planted all the time by now */
 /* The largest number of steps of age: the first begins at birth, then 3 ms, 10 ms, 30 ms, 0.1 s, ... */
 #define MMT_SAMPLE_STEPS 16
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probenote: notes of probes (MMT_PROBE) by which readers tell one reason from others. A note says for people
- * why a rule is not watched; where two rules ask for one function, the second one's begins as below and goes
- * on with the first. Of rules of packs that is no news: two packs may know the same function.
+ * probenote: a note of a probe (MMT_PROBE) that programs recognise. Notes are for people, and say why a rule
+ * is not watched. If two rules name the same function, the note of the second begins as below, and continues
+ * with the first rule. For rules of packs that is normal: two packs may know the same function.
  */
 #ifndef MM_PROBENOTE_H
 #define MM_PROBENOTE_H

@@ -11,7 +11,7 @@
  *
  * While it is lost, it may meet heads that are right but whose payload is not. Trying each costs the time of
  * a checksum over the length that it claims. A file made for that (a megabyte claimed every 32 bytes) would
- * take for ever; so once more was checksummed in vain than there was to read, such a block is skipped as a
+ * take for ever; so when more bytes were checksummed in vain than were read, such a block is skipped as a
  * whole.
  */
 #include "trace/reader.h"
@@ -42,7 +42,7 @@ struct reader {
 	uint32_t tag;
 	uint32_t next;			/* the expected number of the next block */
 	uint32_t part;			/* files that have begun */
-	uint32_t family;		/* that was reported last */
+	uint32_t family;		/* the one that was reported last */
 	uint64_t in_vain;		/* bytes checksummed in vain */
 };
 
@@ -58,7 +58,7 @@ static void open_damage(struct reader *r, const char *why)
 }
 
 /* The open damage ends at the current position. */
-static void tell_damage(struct reader *r, bool at_end)
+static void report_damage(struct reader *r, bool at_end)
 {
 	if (!r->lost)
 		return;
@@ -68,7 +68,7 @@ static void tell_damage(struct reader *r, bool at_end)
 	r->damaged(r->ctx, &r->open);
 }
 
-static void tell_missing(struct reader *r, uint32_t from, uint32_t to)
+static void report_missing(struct reader *r, uint32_t from, uint32_t to)
 {
 	struct reader_damage d = { .at = source_at(&r->in) };
 
@@ -85,7 +85,8 @@ static void tell_missing(struct reader *r, uint32_t from, uint32_t to)
 static int take(struct reader *r, const struct fact *f)
 {
 	if (r->family != r->decoder.family && f->kind != MMT_TIME) {
-		const struct fact family = { .kind = MMT_FAMILY, .time_us = f->time_us, .family = r->decoder.family };
+		const struct fact family = { .kind = MMT_FAMILY, .time_us = f->time_us,
+					     .family = r->decoder.family };
 		int err;
 
 		r->family = r->decoder.family;
@@ -157,9 +158,9 @@ static int serve_whole(struct reader *r, const struct block_head *h, const uint8
 		source_pass(&r->in, MMT_BLOCK_HEAD + h->stored);
 		return 0;
 	}
-	tell_damage(r, false);
+	report_damage(r, false);
 	if (!was_lost && h->number > r->next)
-		tell_missing(r, r->next, h->number);
+		report_missing(r, r->next, h->number);
 	if (h->number < r->next) /* the damage contained the head of another file */
 		r->part++;
 	r->next = h->number + 1;
@@ -252,7 +253,7 @@ int reader_run(struct reader *r, reader_take *take_fact, reader_damaged *damaged
 		err = step(r, &ended);
 	} while (!err && !ended);
 	if (!err)
-		tell_damage(r, true);
+		report_damage(r, true);
 	return err;
 }
 

@@ -22,7 +22,10 @@
 struct reader;
 
 struct reader_damage {
-	/* in the file; what lies there was not read, or not all; 0 bytes: blocks are missing here */
+	/*
+	 * where in the file, and how much: bytes that were not read, or not all; 0 bytes: blocks are missing
+	 * here
+	 */
 	uint64_t at, bytes;
 	char why[120];		/* "the file ends within a block", ... */
 	bool at_end;		/* nothing came after it */

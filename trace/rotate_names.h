@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rotate_names: the names of the files of a run that is written in pieces: svc.0001.mmt, svc.0002.mmt, ... for
- * svc.mmt.
+ * rotate_names: the names of the files of a run that is written in pieces: svc.0001.mmt, svc.0002.mmt, ...
+ * for svc.mmt.
  */
 #ifndef MM_ROTATE_NAMES_H
 #define MM_ROTATE_NAMES_H

@@ -24,7 +24,7 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* 0: it may be that something can be written now. */
+/* 0: perhaps something can be written now. */
 static int wait_until(int fd, int64_t end_ms)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -42,8 +42,8 @@ static void pass(struct iovec *v, size_t n)
 }
 
 /*
- * Both in one call, if it accepts both: being killed between two calls would leave a head without a payload.
- * If a non-blocking file accepts nothing, it is given up after a timeout.
+ * Write both with one call, if the file accepts both: if we were killed between two calls, there would be a
+ * head without a payload. A non-blocking file that accepts nothing is given up after a timeout.
  */
 static int write_both(int fd, struct iovec head, struct iovec payload)
 {
@@ -163,7 +163,7 @@ int tracefile_move(struct tracefile *t, const char *from, const char *to)
 	struct tracefile old = *t;
 	int err = source < 0 ? -errno : tracefile_create(t, to);
 
-	/* this process's descriptor only; the process with the other one goes on with it */
+	/* only this process's descriptor: the process that shares the file continues with its own */
 	close(old.fd);
 	if (err) {
 		t->fd = -1;
@@ -182,8 +182,8 @@ int tracefile_move(struct tracefile *t, const char *from, const char *to)
 	return 0;
 }
 
-/* Back to the last whole block. The error that led here is the one that is returned. */
-static void take_back(struct tracefile *t)
+/* Cut off what is after the last whole block. The error that led here is what is returned. */
+static void truncate_to_whole(struct tracefile *t)
 {
 	if (!t->in_place && ftruncate(t->fd, (off_t)t->bytes))
 		log_warn_errno(errno, "a trace file ends with half a block");
@@ -191,7 +191,9 @@ static void take_back(struct tracefile *t)
 
 int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, const void *payload, size_t n)
 {
-	struct block_head h = { .number = t->blocks, .length = (uint32_t)n, .codec = MMT_CODEC_STORED, .tag = tag };
+	struct block_head h = {
+		.number = t->blocks, .length = (uint32_t)n, .codec = MMT_CODEC_STORED, .tag = tag
+	};
 	const void *out = payload;
 	uint8_t head[MMT_BLOCK_HEAD];
 	size_t stored = n;
@@ -204,7 +206,7 @@ int tracefile_append(struct tracefile *t, struct packer *packer, uint32_t tag, c
 	block_head_pack(&h, head);
 	err = write_both(t->fd, (struct iovec){ head, sizeof(head) }, (struct iovec){ (void *)out, stored });
 	if (err) {
-		take_back(t);
+		truncate_to_whole(t);
 		return err;
 	}
 	t->bytes += sizeof(head) + stored;

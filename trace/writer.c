@@ -49,7 +49,7 @@ struct writer {
 	struct piece *done;
 	size_t ndone, done_size;
 	uint64_t bytes_done, raw;
-	bool fresh;		/* nothing was put except by begin */
+	bool fresh;		/* nothing was put yet, except by begin */
 	bool turning;		/* begin or finish puts facts now */
 	int err;		/* sticky */
 	uint8_t payload[MMT_BLOCK_MAX];
@@ -166,7 +166,7 @@ static int begin_piece(struct writer *w)
 	return err ? err : turn(w, w->opt.begin);
 }
 
-/* Whatever fails, what was put before is written. */
+/* Whatever fails, what was put before that is written. */
 static int finish_piece(struct writer *w)
 {
 	int err = turn(w, w->opt.finish), flushed = w->err ? w->err : flush(w),
@@ -177,7 +177,7 @@ static int finish_piece(struct writer *w)
 	return closed;
 }
 
-/* Keep what is needed of a piece later: where it is, and which frames need names. */
+/* Remember what is needed of a piece later: where it is, and which frames need names. */
 static int keep_piece(struct writer *w)
 {
 	if (grow_for(&w->done, w->ndone, &w->done_size, sizeof(*w->done)))

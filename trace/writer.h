@@ -65,8 +65,9 @@ must_check int writer_put(struct writer *w, const struct fact *f);
 must_check int writer_tick(struct writer *w, uint64_t now_us);
 
 /*
- * Copy what was written so far to the beginning of a new file @path, and go on there; the old file stays as
- * it is. For a copy of the process, whose memory and descriptors are its own; without rotation. 0 or -errno.
+ * Copy what was written so far to a new file @path, and continue in that; the old file stays as it is. For a
+ * forked copy of this process, which must not write to the file of its parent; not with rotation. 0 or
+ * -errno.
  */
 must_check int writer_move(struct writer *w, const char *path);
 

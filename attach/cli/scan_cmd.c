@@ -117,7 +117,7 @@ static int judge(struct scan *sc)
 		v->why_not = "there are too many blocks";
 		return 0;
 	}
-	v->taken = r == 0;
+	v->known = r == 0;
 	return r == 0 ? add_doubts(sc, &in) : r;
 }
 

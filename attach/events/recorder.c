@@ -69,7 +69,7 @@ static int put_head(struct recorder *r, struct writer *w, uint32_t piece)
 	if (err == 0)
 		err = runfacts_put_probes(l, l->now_us, w);
 	if (err == 0)
-		err = runfacts_put_look(l, 0, l->now_us, w);
+		err = runfacts_put_verdicts(l, 0, l->now_us, w);
 	if (err == 0)
 		err = runfacts_put_numbers(l, l->now_us, w);
 	return err < 0 ? err : runfacts_put_samples(l, l->now_us, w);

@@ -90,7 +90,8 @@ static bool means_something(const struct report_families *f, const struct ledger
 	bool found = has_family(l, given);
 
 	for (size_t i = 0; i < f->packs.nfamilies; i++)
-		found |= !strcmp(f->packs.families[i].pack, given) && has_family(l, f->packs.families[i].name);
+		found |=
+			!strcmp(f->packs.families[i].pack, given) && has_family(l, f->packs.families[i].name);
 	return found;
 }
 

@@ -16,7 +16,8 @@
 
 typedef int select_add(struct select *s, const char *regex, char *why, size_t why_size);
 
-static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add, const char *option)
+static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add,
+		       const char *option)
 {
 	char why[200];
 	int err = 0;
@@ -127,7 +128,7 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	int err;
 
 	report_families_check(&r->families, l);
-	if (r->opt->shown.verdicts && !ledger_judges(l))
+	if (r->opt->shown.verdicts && !ledger_has_verdicts(l))
 		log_warn("--show: there are no verdicts, so everything is shown");
 	err = account_summary(l, &groups, out);
 	if (err < 0)
@@ -158,10 +159,11 @@ static void put_suppressions(const struct summary *s, struct strbuf *sb)
 
 	for (size_t i = 0; i < s->ngroups; i++)
 		if (!s->groups[i].sampled || summary_group_suspect(&s->groups[i]))
-			put_suppression(sb, &s->groups[i].stack, SUPPRESS_LEAK, s->groups[i].verdict, number++);
+			put_suppression(sb, &s->groups[i].stack, SUPPRESS_LEAK, s->groups[i].verdict,
+					number++);
 	for (size_t i = 0; i < s->nrefs; i++)
-		if (s->refs[i].ntaken && summary_refs_suspect(&s->refs[i]))
-			put_suppression(sb, &s->refs[i].taken[0].stack, SUPPRESS_LEAK, VERDICT_UNKNOWN,
+		if (s->refs[i].nacquired && summary_refs_suspect(&s->refs[i]))
+			put_suppression(sb, &s->refs[i].acquired[0].stack, SUPPRESS_LEAK, VERDICT_UNKNOWN,
 					number++);
 	for (size_t i = 0; i < s->ntwice; i++)
 		if (s->twice[i].second.depth)

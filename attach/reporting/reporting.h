@@ -45,10 +45,15 @@ struct reporting {
 must_check int reporting_open(struct reporting *r, const struct options *opt, const char *path);
 void reporting_close(struct reporting *r);
 
-/* Has the report colors? None in a file; else as --color says: auto: on a terminal that has some. */
+/*
+ * Does the report have colors? Not in a file; else as --color says; with auto, on a terminal that has colors.
+ */
 bool reporting_color(const struct reporting *r);
 
-/* What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno (said). */
+/*
+ * What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno
+ * (logged).
+ */
 must_check int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out);
 
 /* Print it, followed by the text @behind; then the file appears under its name. 0 or -errno (logged). */

@@ -62,7 +62,8 @@ static uint64_t binary(enum expr_op op, uint64_t a, uint64_t b)
 	}
 }
 
-bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v, uint64_t *out)
+bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v,
+	       uint64_t *out)
 {
 	uint64_t stack[EXPR_NODES];
 	unsigned top = 0;

@@ -8,7 +8,7 @@
 
 #define SCALE_MAX 255
 
-/* The terms are in the order in which they were written: of two with factor 1 the first is the base. */
+/* The terms are in the order in which they were written: of two with factor 1, the first is the base. */
 struct sum {
 	struct term {
 		uint8_t source;		/* enum expr_base */
@@ -89,7 +89,8 @@ static bool binary(enum expr_op op, struct sum *a, const struct sum *b)
 	}
 }
 
-static bool compute(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads, struct sum *out)
+static bool compute(const struct expr_node *nodes, unsigned n, const struct expr_loads *loads,
+		    struct sum *out)
 {
 	struct sum stack[EXPR_NODES];
 	unsigned top = 0;

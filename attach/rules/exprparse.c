@@ -132,7 +132,8 @@ static int parse_number(struct parser *p)
 
 		if (digit >= base)
 			break;
-		if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit, &value))
+		if (__builtin_mul_overflow(value, base, &value) ||
+		    __builtin_add_overflow(value, digit, &value))
 			return refuse(p, first, "a number that does not fit into 64 bits");
 	}
 	if (p->at == first)
@@ -285,9 +286,12 @@ static int parse_all(struct parser *p)
 	return r;
 }
 
-int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads *loads, struct expr_error *err)
+int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
+	       struct expr_error *err)
 {
-	struct parser p = { .text = text, .at = text, .end = text + len, .out = out, .loads = loads, .err = err };
+	struct parser p = {
+		.text = text, .at = text, .end = text + len, .out = out, .loads = loads, .err = err
+	};
 
 	return parse_all(&p);
 }
@@ -295,7 +299,9 @@ int expr_parse(const char *text, size_t len, struct expr *out, struct expr_loads
 int expr_parse_text(const char *text, size_t len, struct expr *out, struct expr_loads *loads,
 		    struct expr_error *err)
 {
-	struct parser p = { .text = text, .at = text, .end = text + len, .out = out, .loads = loads, .err = err };
+	struct parser p = {
+		.text = text, .at = text, .end = text + len, .out = out, .loads = loads, .err = err
+	};
 	int r = parse_all(&p);
 
 	if (r)

@@ -222,7 +222,7 @@ static int parse_skip(struct reader *r, struct cursor at)
 	return 0;
 }
 
-/* The length of a range is known only from the rule. */
+/* A rule of ranges must give the length: it is known from nothing else. */
 static int check_range(struct reader *r, struct word op, const struct rule *rule)
 {
 	if (!rule->size.n)
@@ -230,7 +230,8 @@ static int check_range(struct reader *r, struct word op, const struct rule *rule
 	if (rule->op == RULE_REALLOC && !rule->was.n)
 		return refuse(r, op, "expected was=: how long the old range is");
 	if (rule->also.n)
-		return refuse(r, op, "also= in family %s, which is of ranges", r->rs->families[r->family].name);
+		return refuse(r, op, "also= in family %s, which is of ranges",
+			      r->rs->families[r->family].name);
 	return 0;
 }
 
@@ -378,7 +379,8 @@ static const char *find_unknown(const struct ruleset *all, const char *const *na
 	return NULL;
 }
 
-static bool is_selected(const struct ruleset *all, const struct rule *rule, const char *const *names, size_t n)
+static bool is_selected(const struct ruleset *all, const struct rule *rule, const char *const *names,
+			size_t n)
 {
 	if (!rule->pack)
 		return true;

@@ -103,7 +103,8 @@ static int parse_function(struct cursor *c, struct word w, struct rule *r)
 		return word_refuse(c, w.at, "expected a function before KEY=VALUE");
 	if (w.len > 1 && w.at[0] == '0' && (w.at[1] | 0x20) == 'x') {
 		r->where = WHERE_ADDRESS;
-		return parse_hex(w.at, w.len, &r->addr) ? 0 : word_refuse(c, w.at, "not a hexadecimal address");
+		return parse_hex(w.at, w.len, &r->addr) ? 0
+							: word_refuse(c, w.at, "not a hexadecimal address");
 	}
 	if (plus)
 		return parse_offset(c, w, plus, r);
@@ -229,8 +230,9 @@ static int parse_skip(struct cursor *c, const struct key *k, struct word value, 
 
 	(void)k;
 	for (size_t i = 0; i < value.len && number <= SKIP_MAX; i++)
-		number = value.at[i] >= '0' && value.at[i] <= '9' ? number * 10 + (unsigned)(value.at[i] - '0')
-								  : SKIP_MAX + 1;
+		number = value.at[i] >= '0' && value.at[i] <= '9'
+				 ? number * 10 + (unsigned)(value.at[i] - '0')
+				 : SKIP_MAX + 1;
 	if (!value.len || number > SKIP_MAX)
 		return word_refuse(c, value.at, "expected a number of frames, 0 to %d", SKIP_MAX);
 	r->skip = (uint8_t)number;
@@ -338,7 +340,7 @@ static bool is_status(const struct expr *e)
 	       e->nodes[e->n - 1].op == EXPR_EQ;
 }
 
-/* A status is not a block. */
+/* If the result is a status, it is not the block: ptr= must be given. */
 static int check_status(struct cursor *c, const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {

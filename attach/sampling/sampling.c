@@ -10,14 +10,14 @@
 
 #define TICK_NS 250000000ull
 #define DECIDE_NS 1000000000ull
-#define TELL_NS 10000000000ull
+#define RECORD_NS 10000000000ull
 
 /*
  * --- what is watched in a module ---
  *
- * Allocators that it defines are probes, and have traps where they return; behind its calls of these, and of
- * wrappers, there are sites. A function of it that only jumps to an allocator is one, too: then its callers
- * are searched in all modules.
+ * Allocators that the module defines are probes, and have traps where they return; the sites are behind its
+ * calls of allocators and of wrappers. A function of the module that only jumps to an allocator counts as an
+ * allocator, too: its callers are searched in all modules.
  */
 
 /* The functions themselves are reported as probes, so that the reader knows what was watched. */
@@ -37,8 +37,8 @@ static int add_probes(struct sampling *s, struct module *m)
 }
 
 /*
- * Where malloc itself returns: sampling there now and then shows how much comes from callers that were not
- * found.
+ * Traps where malloc itself returns: sampled now and then, they show how many blocks go to callers that were
+ * not found.
  */
 static int add_exits(struct sampling *s, struct module *m)
 {
@@ -162,7 +162,7 @@ void sampling_begin(struct sampling *s, uint64_t now_ns)
 	s->stacks.begin_ns = now_ns;
 	s->next_tick_ns = now_ns + TICK_NS;
 	s->next_decide_ns = now_ns + DECIDE_NS;
-	s->next_tell_ns = now_ns + TELL_NS;
+	s->next_record_ns = now_ns + RECORD_NS;
 }
 
 void sampling_thread_end(struct sampling *s, uint32_t tid)
@@ -172,7 +172,10 @@ void sampling_thread_end(struct sampling *s, uint32_t tid)
 
 /* --- as time goes on --- */
 
-/* What was seen inside the function is seen at its callers from now on: it would be reported twice. */
+/*
+ * Blocks that were seen inside @function are seen at its callers from now on: without this they would be
+ * reported twice.
+ */
 static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < s->stacks.n; i++) {
@@ -197,8 +200,8 @@ static void tick(struct sampling *s, uint64_t now_ns)
 	taddr function;
 
 	/*
-	 * the traps of trials that began: before trials are decided, as until then the meter of a number may
-	 * have another site's counts
+	 * plant the traps of trials that began before any trial is decided: until then the meter with their
+	 * number may still have the counts of another site
 	 */
 	plant_waiting(s);
 	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
@@ -228,10 +231,10 @@ static void tell(struct sampling *s, uint64_t now_ns, bool all)
 	sampling_stacks_survey(&s->stacks);
 	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns, all);
 	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, now_ns);
-	s->next_tell_ns = now_ns + TELL_NS;
+	s->next_record_ns = now_ns + RECORD_NS;
 }
 
-void sampling_tell(struct sampling *s, uint64_t now_ns)
+void sampling_record(struct sampling *s, uint64_t now_ns)
 {
 	tell(s, now_ns, false);
 }
@@ -246,9 +249,9 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 		tick(s, now_ns);
 	if (now_ns >= s->next_decide_ns)
 		decide(s, now_ns);
-	if (now_ns >= s->next_tell_ns)
-		sampling_tell(s, now_ns);
-	/* no thread is held for a trap that cannot be planted now */
+	if (now_ns >= s->next_record_ns)
+		sampling_record(s, now_ns);
+	/* while modules move no trap can be planted: so no thread is held for one */
 	if (!shared_modules_move(s->planting->link->shared)) {
 		sampling_parents_hold(&s->parents, now_ns);
 		other = sampling_parents_next_ns(&s->parents);

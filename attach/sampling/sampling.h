@@ -13,8 +13,8 @@
  * freed when it is known to be gone, and forgotten (MMT_FORGET) when its fate cannot be known any more, or
  * when it makes room for another block.
  *
- * The time for which a thread is held is the target's, and the budget pays for it: so nothing is planned
- * while a thread is held. A new module is searched when the dynamic linker has resumed.
+ * While a thread is held, the target loses time, which the budget pays for: so nothing is planned meanwhile.
+ * A new module is searched after the thread in the dynamic linker has resumed.
  */
 #ifndef MM_SAMPLING_H
 #define MM_SAMPLING_H
@@ -31,8 +31,8 @@ struct tally;
 struct sampling;
 
 /*
- * All arguments stay the caller's. @tally: walks stacks, records the facts, and has the counters. 0, -ENOTSUP
- * (logged) or -errno.
+ * All arguments stay the caller's. @tally: walks stacks, records the facts, and has the counters. 0 or
+ * -errno; sampling_free in any case.
  */
 must_check int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint32_t budget_ppm,
 			    struct sampling **out);
@@ -50,7 +50,7 @@ void sampling_thread_end(struct sampling *s, uint32_t tid);
 uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 
 /* Records all numbers as they are now, for a report. */
-void sampling_tell(struct sampling *s, uint64_t now_ns);
+void sampling_record(struct sampling *s, uint64_t now_ns);
 
 /* The watch is over: one last look at all blocks, and the numbers for the last time. */
 void sampling_end(struct sampling *s, uint64_t now_ns);

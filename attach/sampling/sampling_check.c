@@ -9,13 +9,13 @@
 #include "attach/target/linker.h"
 #include "base/log.h"
 
-bool sampling_check_follows(const struct rule *rule)
+bool sampling_check_can_sample(const struct rule *rule)
 {
 	return (rule->op == RULE_ALLOC || rule->op == RULE_REALLOC) && expr_is_ret(&rule->ptr) &&
 	       !rule->also.n && !rule->nifs;
 }
 
-/* Memory that is not in malloc's heap: nothing in front of a block shows what became of it. */
+/* Allocators whose memory is not in malloc's heap: no header in front of a block shows what became of it. */
 static bool has_own_heap(const char *pack)
 {
 	static const char *const packs[] = { "dpdk", "mmap", "jemalloc", "tcmalloc", "mimalloc", "python" };
@@ -68,9 +68,9 @@ int sampling_check_rules(const struct ruleset *set)
 	for (size_t i = 0; i < set->nrules; i++) {
 		const struct rule *rule = &set->rules[i];
 
-		any |= sampling_check_follows(rule);
+		any |= sampling_check_can_sample(rule);
 		if (rule_is_scope(rule) ||
-		    (!rule->builtin && rule->op != RULE_FREE && !sampling_check_follows(rule)))
+		    (!rule->builtin && rule->op != RULE_FREE && !sampling_check_can_sample(rule)))
 			return refuse_rule(rule);
 	}
 	if (any)

@@ -3,9 +3,9 @@
  * sampling_check: what a watch with a budget can do, and what it must refuse, with the reason and what to do
  * instead.
  *
- * Such a watch sees blocks where calls of allocators return, and what becomes of them in the headers that
- * glibc's malloc writes: so it cannot track what is not in that heap, nor see single events (a free, a
- * reference, the beginning of a scope).
+ * Such a watch sees blocks where calls of allocators return, and finds out what becomes of them from the
+ * headers that glibc's malloc writes. So it cannot track blocks of other heaps, nor see single events (a
+ * free, a reference, the beginning of a scope).
  */
 #ifndef MM_SAMPLING_CHECK_H
 #define MM_SAMPLING_CHECK_H
@@ -19,7 +19,7 @@ struct rule;
 struct ruleset;
 
 /* Can blocks of this rule be seen behind its calls: is it an allocation that needs nothing but the result? */
-bool sampling_check_follows(const struct rule *rule);
+bool sampling_check_can_sample(const struct rule *rule);
 
 /* 0, or -EINVAL (logged): these rules cannot be watched with a budget. */
 must_check int sampling_check_rules(const struct ruleset *set);

@@ -38,7 +38,8 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 	const uint64_t age_ns = now_ns - stacks->begin_ns;
 	struct survival_step steps[SURVIVAL_STEPS];
 	struct fact_sample its;
-	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns), .sample = { stack->number, &its } };
+	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns),
+			  .sample = { stack->number, &its } };
 
 	sampling_stacks_steps(stack, steps);
 	its = (struct fact_sample){
@@ -57,9 +58,9 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 }
 
 /*
- * That there were no hits is news, too: a stack that was seen three times in the first ten seconds, and not
- * in the hours after, would be reported with 18 a minute. It is recorded again when the exposure is an eighth
- * longer, not each time.
+ * A stack is recorded again also if it had no more hits: one that was seen three times in the first ten
+ * seconds, and not in the hours after, would otherwise be reported with 18 allocations a minute. Not each
+ * time, but when the exposure of its site has become an eighth longer.
  */
 static bool is_news(const struct sampling_stack *stack, const struct site_stats_sums *sums, bool all)
 {
@@ -144,8 +145,8 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 /* --- what was not seen --- */
 
 /*
- * Of the blocks that allocators themselves were seen to return, what share went to callers without a trap? By
- * the rates at which allocators return.
+ * The share of allocated blocks that went to callers without a trap, from the traps where the allocators
+ * themselves return, weighted by how often each of these returns.
  */
 static double unknown_share(const struct sampling_sites *sites)
 {
@@ -174,16 +175,17 @@ static void note_unseen_rules(struct recorder *r, const struct sampling_sites *s
 	for (size_t i = 0; i < p->nrules; i++) {
 		const struct rule *rule = &p->rules[i];
 
-		if (rule->op == RULE_ALLOC && !sampling_check_follows(rule) &&
+		if (rule->op == RULE_ALLOC && !sampling_check_can_sample(rule) &&
 		    linker_binds(p->modules, rule->name))
-			recorder_note(
-				r,
-				t, "what %s gives out was not seen: behind its calls nothing tells where the block is",
-				rule->name);
+			recorder_note(r, t,
+				      "blocks that %s allocates were not seen: its result does not show "
+				      "where "
+				      "they are",
+				      rule->name);
 	}
 }
 
-/* Sites at which no hit ever showed the caller. */
+/* Note how many sites there are at which no hit ever showed the caller of the function around them. */
 static void note_without_caller(struct recorder *r, const struct sampling_sites *sites, uint64_t t)
 {
 	uint32_t n = 0;
@@ -191,10 +193,11 @@ static void note_without_caller(struct recorder *r, const struct sampling_sites 
 	for (size_t i = 0; i < sites->n; i++)
 		n += sites->all[i].is_cut && !sites->all[i].has_caller;
 	if (n)
-		recorder_note(
-			r,
-			t, "the caller of the function around it was never seen at %" PRIu32 " call sites, as too little of the stack was copied (--stack-bytes): if it is a wrapper, all its callers are one site",
-			n);
+		recorder_note(r, t,
+			      "at %" PRIu32 " allocation sites the caller of the function around them was "
+			      "never seen, as too little of the stack was copied (--stack-bytes): if the "
+			      "function is a wrapper, all its callers are one allocation site",
+			      n);
 }
 
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites,
@@ -225,7 +228,7 @@ void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites
 			      "%" PRIu64
 			      " places look like calls of allocators, and may be none: no trap is planted there",
 			      sites->unsure);
-	recorder_lost(r, t, "stack not kept", stacks->not_tracked);
-	recorder_lost(r, t, "block not followed", stacks->unfollowed);
+	recorder_lost(r, t, "stack not kept", stacks->stacks_without_room);
+	recorder_lost(r, t, "block not followed", stacks->blocks_without_room);
 	note_without_caller(r, sites, t);
 }

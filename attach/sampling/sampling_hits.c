@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_hits: a trap was hit. Which block that is (without what a wrapper keeps in front of it), which
- * stack allocated it, and whether it is tracked from now on.
+ * sampling_hits: what follows from a hit: which block it is about (a wrapper may return an address inside
+ * it), which stack allocated it, and whether it is tracked from now on.
  *
  *	a site of a trial	sampling_parents
  *	inside a wrapper	if its caller is watched, the block is seen there. Else it counts here
@@ -24,8 +24,8 @@ struct sampling_words {
 };
 
 /*
- * If it was known only later that a wrapper keeps something in front of the block, the trap has read other
- * words.
+ * false: the trap has read words at another offset, since it was planted before it was known that the wrapper
+ * puts a header of its own in front of the block.
  */
 static bool read_words(const struct sampling *s, const struct sampling_site *site,
 		       const struct record_hit *hit, taddr block, struct sampling_words *out)
@@ -69,17 +69,15 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 	uint64_t size = chunkstate_size(head);
 	struct fact f = {
 		.kind = MMT_ALLOC,
-		.block = {
-			.addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8),
-			.stack = s->stacks.all[i].number,
-		},
+		.block = { .addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8),
+			   .stack = s->stacks.all[i].number },
 	};
 
 	sampling_facts_block(s->recorder, &s->sites, &s->stacks.all[i], &f, now_ns);
 }
 
 /* Track this block, if it belongs to the sample of its stack and there is room. */
-static void follow(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words,
+static void track(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words,
 		   uint64_t now_ns)
 {
 	taddr instead;
@@ -92,7 +90,7 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 		sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], instead, now_ns);
 	if (block_poll_add(s->poll, block, words->head, words->first_read ? words->first : NULL, i, now_ns) <
 	    0) {
-		s->stacks.unfollowed++;
+		s->stacks.blocks_without_room++;
 		return;
 	}
 	if (sampling_stacks_hold(&s->stacks, i, block) < 0) {
@@ -103,8 +101,8 @@ static void follow(struct sampling *s, uint32_t i, taddr block, const struct sam
 	put_alloc(s, i, block, words->head, now_ns);
 }
 
-/* A hit in a wrapper, or in malloc itself: is its caller watched? Then the block is seen there. */
-static bool seen_elsewhere(struct sampling *s, struct sampling_site *site, taddr caller)
+/* For a hit in a wrapper, or in malloc itself: is there a site at @caller? Then the block is seen there. */
+static bool seen_at_caller(struct sampling *s, struct sampling_site *site, taddr caller)
 {
 	uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
 	bool known = at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE &&
@@ -120,7 +118,7 @@ static int walk(struct sampling *s, const struct record_hit *hit, uint32_t *numb
 				  0, NULL, number);
 }
 
-/* A jump may lead behind the call, too: with a block that was allocated long ago. */
+/* If a jump leads to the site, too, the result may be a block that was allocated long ago. */
 static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr block)
 {
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
@@ -138,11 +136,11 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 		return r;
 	caller = caller_of(s, number, s->sites.all[site].function != 0);
 	note_caller(s, &s->sites.all[site], number, caller);
-	if (s->sites.all[site].role == SAMPLING_INNER && seen_elsewhere(s, &s->sites.all[site], caller)) {
+	if (s->sites.all[site].role == SAMPLING_INNER && seen_at_caller(s, &s->sites.all[site], caller)) {
 		(void)block_poll_taken(s->poll, block, now_ns);
 		return 0;
 	}
-	sampling_parents_saw(&s->parents, site, caller, now_ns);
+	sampling_parents_site_hit(&s->parents, site, caller, now_ns);
 	if (hit->head.flags & RECORD_HELD)
 		r = sampling_parents_held(&s->parents, site, hit, block, chunkstate_size(words->head),
 					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
@@ -152,7 +150,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 		return r;
 	s->sites.all[site].nstacks += s->stacks.n > known;
 	sampling_stacks_see(&s->stacks, i, chunkstate_size(words->head), now_ns);
-	follow(s, i, block, words, now_ns);
+	track(s, i, block, words, now_ns);
 	return 0;
 }
 
@@ -176,7 +174,7 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	if (!site || !hit->regs.rax)
 		return;
 	if (site->role == SAMPLING_TRIAL) {
-		sampling_parents_came(&s->parents, site - s->sites.all, hit);
+		sampling_parents_trial_hit(&s->parents, site - s->sites.all, hit);
 		return;
 	}
 	count(s, site);

@@ -10,14 +10,15 @@
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 5u		/* so many times it must have got a block just before */
+#define FRESH 5u		/* so often the function must have called malloc just before it returned */
 #define COMPARE_HITS 24u
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
 #define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
-#define MORE_OFTEN 2.5		/* it returns so many times more often than it gets a block: not by chance */
-#define HOLDS_PART 4		/* holds get at most what may be spent divided by this */
+/* It is no wrapper if it returns more than so many times for each block that it gets. */
+#define MORE_OFTEN 2.5
+#define HOLDS_PART 4		/* at most one part in so many of the budget is spent on holding threads */
 #define HOLD_PAUSE_NS 50000000ull
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
@@ -48,7 +49,7 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
-	/* there would be no answer */
+	/* a thread that is held there now would get no answer */
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
@@ -77,7 +78,9 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
 }
 
-/* Different callers share the site; or different callers of its caller do, and it is hot. */
+/*
+ * A trial pays if several callers share the site; or if several callers of its one caller do, and it is hot.
+ */
 static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
 {
 	struct site_stats_sums sums;
@@ -113,8 +116,8 @@ static bool count_caller(struct sampling_trial *t, taddr caller)
 }
 
 /*
- * A site behind that call of the function. It is planted when the trials are looked at next: if that were
- * done while a thread is held, the thread would have to wait for it.
+ * Add a site behind that call of the function. Its trap is planted when the trials are looked at next: a
+ * thread that is held now would have to wait for it.
  */
 static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
 {
@@ -128,7 +131,7 @@ static void try_caller(struct sampling_parents *p, struct sampling_trial *t, tad
 		t->outer[t->nouter++] = i;
 }
 
-void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
+void sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
 {
 	struct sampling_site *site = &p->sites->all[i];
 	struct sampling_trial *t = find_trial(p, site->function);
@@ -152,13 +155,14 @@ void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, 
 /* --- holding a thread until there is a trap where its function returns to --- */
 
 /* Where to hold a thread: in the function, until it is known what it returns; then at its callers. */
-static const struct sampling_site *to_be_held(const struct sampling_parents *p, const struct sampling_trial *t)
+static const struct sampling_site *to_be_held(const struct sampling_parents *p,
+					      const struct sampling_trial *t)
 {
 	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]]
 			   : &p->sites->all[t->inner];
 }
 
-/* The time until the next hold must pay for what holds have cost. */
+/* The next thread is held only when the budget of the time since then has paid for what holds have cost. */
 static bool is_paid(struct sampling_parents *p, uint64_t now_ns)
 {
 	uint64_t held_ns = atomic_load(&p->sites->planting->link->shared->budget.held_ns);
@@ -205,7 +209,7 @@ static uint32_t outer_number(const struct sampling_parents *p, const struct samp
 	return SAMPLING_NONE;
 }
 
-/* This round of the trap is its last, until the next thread is held. */
+/* Begin a round of the trap, and let it be the last until the next thread is held. */
 static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, uint32_t number)
 {
 	sampling_sites_meter(p->sites, sampling_sites_at(p->sites, number), TRIAL_QUOTA, SAMPLING_RESTING_MS);
@@ -221,13 +225,15 @@ int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct r
 	uint32_t number =
 		t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
 
-	return number != SAMPLING_NONE && lead_to(p, hit, number) ? addrmap_put(&p->last, hit->head.tid, &last)
-								  : 0;
+	return number != SAMPLING_NONE && lead_to(p, hit, number)
+		       ? addrmap_put(&p->last, hit->head.tid, &last)
+		       : 0;
 }
 
 /*
- * The thread may have returned unseen, as the trap was lifted just then: what the function returns at the
- * next hit is of another call. Not if the hit came before a lifted trap can be planted again.
+ * Does this hit belong to the call for which the thread was held? The thread may have returned unseen, as the
+ * trap was lifted just then: then what the function returns at the next hit is the result of another call.
+ * Not if the hit came sooner than a lifted trap can be planted again.
  */
 static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
 {
@@ -235,8 +241,8 @@ static bool is_of_that_call(const struct sampling_last *last, const struct recor
 }
 
 /*
- * If the function returns the block, that counts whenever it does; if it returns another one, only if that is
- * of the same call.
+ * If the function returns the block, that counts in any case; if it returns something else, that counts only
+ * if it is the result of the same call.
  */
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
 {
@@ -265,7 +271,7 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 
 	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
 		word = 0;
-	/* the thread has resumed meanwhile: then what was there says nothing */
+	/* the thread has resumed meanwhile: what was read there proves nothing */
 	if (!shared_is_held(p->sites->planting->link->shared, hit))
 		return;
 	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
@@ -275,7 +281,7 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 		t->unclear++;
 }
 
-void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
+void sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
 {
 	taddr addr = p->sites->all[i].addr;
 	struct sampling_last last;
@@ -295,7 +301,7 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
 
 /* --- deciding --- */
 
-/* Since the comparison began: hits a second; adds to @hits how many were seen. */
+/* Hits a second since the comparison began; their number is added to @hits. */
 static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
 {
 	struct site_stats_sums sums;
@@ -327,8 +333,8 @@ static void measure(const struct sampling_parents *p, const struct sampling_tria
 }
 
 /*
- * The rounds at its callers began when a thread was about to return there: they do not show how often that
- * happens. From now on they do.
+ * Until now, rounds at the callers began when a thread was about to return there: they do not show how often
+ * that happens. From now on they begin at any time.
  */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
@@ -342,50 +348,53 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
 			continue;
 		sampling_sites_meter(p->sites, outer, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
-		/* at the next round, not in a day */
+		/* plant it at the next round; its period until now was a day */
 		(void)!link_plant(p->sites->planting->link, &outer->number, 1);
 	}
 }
 
-enum answer { NOT_YET, PASSES, DOES_NOT, CANNOT_TELL };
+enum answer { NOT_YET, WRAPPER, NO_WRAPPER, NOT_KNOWN };
 
 static enum answer checked(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
 {
 	struct frequency f;
 
 	if (t->fresh >= FRESH && !t->unclear)
-		return PASSES;
+		return WRAPPER;
 	measure(p, t, &f);
 	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
-		return now_ns < t->until_ns ? NOT_YET : CANNOT_TELL;
+		return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
 	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given,
 		  f.returned);
-	return f.returned <= MORE_OFTEN * f.given ? PASSES : DOES_NOT;
+	return f.returned <= MORE_OFTEN * f.given ? WRAPPER : NO_WRAPPER;
 }
 
 static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
 	if (t->other)
-		return DOES_NOT;
+		return NO_WRAPPER;
 	if (t->checking)
 		return checked(p, t, now_ns);
 	if (t->same >= ENOUGH)
 		begin_check(p, t, now_ns);
-	return now_ns < t->until_ns ? NOT_YET : CANNOT_TELL;
+	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
 }
 
-/* The function of @t is a wrapper from now on. false: there can be no more targets. */
-static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, uint32_t *target)
+/*
+ * Make the function of @t a target. false: there can be no more targets, it is one already, or the site in it
+ * has no trap any more.
+ */
+static bool make_target(struct sampling_parents *p, const struct sampling_trial *t, uint32_t *target)
 {
 	struct sampling_site *inner = &p->sites->all[t->inner];
 	int r;
 
 	if (inner->number == SAMPLING_NONE)
 		return false;
-	r = sampling_targets_pass(p->sites->targets, inner->target, inner->module,
+	r = sampling_targets_add_wrapper(p->sites->targets, inner->target, inner->module,
 				  t->function - inner->module->bias, t->delta, target);
 	p->no_room += r == -ENOSPC;
-	p->passing += r == 0;
+	p->nwrappers += r == 0;
 	if (r == 0)
 		sampling_sites_inner(p->sites, t->function);
 	return r == 0;
@@ -394,7 +403,7 @@ static bool pass_on(struct sampling_parents *p, const struct sampling_trial *t, 
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
 {
 	static const char *const words[] = {
-		[PASSES] = "it is a wrapper", [DOES_NOT] = "it is none", [CANNOT_TELL] = "not known"
+		[WRAPPER] = "a wrapper", [NO_WRAPPER] = "no wrapper", [NOT_KNOWN] = "not known"
 	};
 
 	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
@@ -403,14 +412,16 @@ bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr 
 
 		if (a == NOT_YET)
 			continue;
-		log_debug(PLAN, PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; new %u times, unclear %u: %s",
+		log_debug(PLAN,
+			  PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; "
+				   "new %u times, unclear %u: %s",
 			  t.function, t.same, t.delta, t.other, t.fresh, t.unclear, words[a]);
 		end(p, &p->trials[i]);
-		/* only what was not seen often enough is worth another try */
-		if (a == DOES_NOT)
+		/* another trial is worth it only if this one saw too little */
+		if (a == NO_WRAPPER)
 			p->sites->all[t.inner].tries = TRIES;
 		*function = t.function;
-		if (a == PASSES && pass_on(p, &t, target))
+		if (a == WRAPPER && make_target(p, &t, target))
 			return true;
 	}
 	return false;

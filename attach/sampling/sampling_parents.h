@@ -9,18 +9,17 @@
  * shows whether xmalloc is a wrapper. A thread that hits S is held for a moment (cost.h), until a trap is
  * planted at A, the return address that its stack shows. If then at A, in this thread, the function returns
  * the block just seen at S (or an address at a fixed offset inside it: a wrapper that keeps a header in
- * front), several times and never anything else, the function around S forwards its blocks.
+ * front), several times and never anything else, the function around S returns its blocks to its caller.
  *
- * It might also return blocks that it has had for long. So threads are held at A, and the memory below the
- * part of the stack in use must show that malloc was called from S just before; or, if that was overwritten,
- * xmalloc must not return more often than it gets a block. Then A and all its other callers become sites.
- * From then on S is sampled now and then, for callers that were not found: a call through a pointer may reach
- * another function the next time, so that there is no trap behind it.
+ * It might also return blocks that it got long ago, as a pool does. So threads are held at A, and the memory
+ * below the part of the stack in use must show that malloc was called from S just before; or, if that was
+ * overwritten, xmalloc must not return more often than it gets a block. Then A and all its other callers
+ * become sites. From then on S is sampled now and then, for callers that were not found: a call through a
+ * pointer may reach another function the next time, so that there is no trap behind it.
  *
- * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot,
- * and these have several callers. And trials are rare: the budget pays for each thread that is held. To keep
- * a hold short, one command (COMMAND_LEAD) plants at A and resumes the thread: that takes 0.1 to 0.2 ms,
- * where planting in the usual order had taken 1 to 2 ms.
+ * There is a trial only if it pays: the function is called directly, and by several callers; or it has one
+ * caller, which has several callers, and is hot. And trials are rare: the budget pays for each thread that is
+ * held.
  */
 #ifndef MM_SAMPLING_PARENTS_H
 #define MM_SAMPLING_PARENTS_H
@@ -44,13 +43,17 @@ struct sampling_trial {
 	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
 	uint32_t nouter;
 	uint32_t delta;		/* the offset in the block of what it returns */
-	uint32_t same, other;	/* times it returned that; something else */
+	uint32_t same, other;	/* how often it returned that address; something else */
 	uint64_t hits;		/* at sites in it, during the trial; */
 	struct { taddr addr; uint64_t hits; } callers[SAMPLING_CALLERS]; /* by caller; the first seen */
-	/* its call of the allocator left its return address so far below its caller's stack; 0: it varies */
+	/*
+	 * so far below the caller's stack is the return address that its call of the allocator left; 0: it
+	 * varies
+	 */
 	int64_t depth;
-	bool checking;		/* it returned the block often enough: does it get one each time? */
-	uint32_t fresh, unclear; /* times that word shows that it did; shows anything else */
+	/* it has returned the block often enough; now: does it call the allocator each time? */
+	bool checking;
+	uint32_t fresh, unclear; /* how often the word at `depth` showed that it did; showed anything else */
 	uint64_t until_ns;
 };
 
@@ -67,7 +70,7 @@ struct sampling_parents {
 	uint64_t next_hold_ns, held_ns;	/* when the next hold is; what all have cost until now */
 	uint32_t budget_ppm;
 	struct addrmap last;	/* tid -> struct sampling_last */
-	uint32_t passing;	/* functions that were found to be wrappers */
+	uint32_t nwrappers;/* functions that were found to be wrappers */
 	uint32_t no_room;	/* and those for which there was no room */
 };
 
@@ -75,17 +78,17 @@ void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *si
 void sampling_parents_fini(struct sampling_parents *p);
 
 /* A block was allocated at site @i, and the function around it was called from @caller (0: not known). */
-void sampling_parents_saw(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns);
+void sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns);
 
 /*
- * The same, and the thread is held, at @hit: it got @block, of @size bytes. When this returns, it may resume.
- * 0 or -ENOMEM.
+ * The same, of a thread that is held at @hit: it got @block, of @size bytes. When this returns, it may
+ * resume. 0 or -ENOMEM.
  */
 must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
 				     taddr block, uint64_t size, taddr caller);
 
 /* Site @i, which belongs to a trial, was hit. The thread may be held. */
-void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);
+void sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);
 
 /*
  * Was a wrapper found? Then it is @function, and @target is its number; sites in it are inner ones, and its
@@ -93,10 +96,10 @@ void sampling_parents_came(struct sampling_parents *p, uint32_t i, const struct 
  */
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target);
 
-/* Have the next thread held, if it is time for that. */
+/* Let the next thread be held, if it is time for that. */
 void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns);
 
-/* When it will be; UINT64_MAX: there is no trial. */
+/* When that will be; UINT64_MAX: there is no trial. */
 uint64_t sampling_parents_next_ns(const struct sampling_parents *p);
 
 void sampling_parents_thread_end(struct sampling_parents *p, uint32_t tid);

@@ -27,7 +27,7 @@ struct sampling {
 	struct sampling_parents parents;
 	struct sampling_rounds rounds;
 	uint32_t *probes;		/* of each rule; NO_PROBE: its function was not found */
-	uint64_t next_tick_ns, next_decide_ns, next_tell_ns;
+	uint64_t next_tick_ns, next_decide_ns, next_record_ns;
 };
 
 #endif

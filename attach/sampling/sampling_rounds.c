@@ -7,17 +7,17 @@
 #include "attach/keeper/budget/token_bucket.h"
 #include "report/sampling/estimate.h"
 
-#define STOP_NS 30000u		/* before it is known */
+#define STOP_NS 30000u		/* assumed until it is measured */
 #define SETTLED_BY 8u		/* blocks that were freed */
 #define CANDIDATE_BY 3u		/* blocks that were not */
 #define CANDIDATE_QUOTA 16u
-#define BUNCH_SHARE 2u		/* a full token bucket divided by this may go for bunches, */
-#define BUNCH_S 10.0		/* and what the share gives in so many seconds */
+#define BUNCH_SHARE 2u		/* one part in so many of a full token bucket may be spent on bunches, */
+#define BUNCH_S 10.0		/* and what the site's share gives in so many seconds */
 #define RECENT 10u		/* decisions, */
 #define RECENT_ROUNDS 4u	/* and intervals: with fewer nothing is known of a site */
 #define PART_LEAST 0.4		/* for candidates, */
 #define PART_MOST 0.8
-#define PART_STEP 1.25		/* so many times more if little is used, or less if nearly all is: */
+#define PART_STEP 1.25 /* so many times more if little of the budget is used, or less if nearly all is: */
 #define USED_LITTLE 0.75
 #define USED_UP 0.95
 
@@ -33,8 +33,9 @@ static double aim(const struct sampling_rounds *r)
 }
 
 /*
- * What candidates do not get is for rarely hit sites, and then for hot ones (keeper/budget/round_queue.h).
- * Once the blocks of most are known to be freed, these are sampled rarely, and do not use what they may.
+ * The part that candidates do not get is for rarely hit sites, and then for hot ones
+ * (keeper/budget/round_queue.h). Once the blocks of most are known to be freed, these are sampled rarely, and
+ * do not use what they may.
  */
 static void set_part(struct sampling_rounds *r, const struct sampling_costs *now)
 {
@@ -51,8 +52,8 @@ static void set_part(struct sampling_rounds *r, const struct sampling_costs *now
 }
 
 /*
- * The most hits for a site with bunches that are no risk for others, if all bunches come at once. Nor may so
- * many take too long to be due at @share a second, or too little is learned.
+ * The largest quota for a site with bunches: other sites must not suffer if all bunches come at once; and at
+ * @share hits a second the bucket must have paid for them soon, or too little is learned.
  */
 static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 {
@@ -72,13 +73,13 @@ static bool may_leak(const struct sampling_stack *stack)
 	if (stack->old < CANDIDATE_BY)
 		return false;
 	sampling_stacks_steps(stack, steps);
-	survival_judge(steps, stack->seen, 0, &verdict);
+	survival_conclude(steps, stack->seen, 0, &verdict);
 	return verdict.kind != SURVIVAL_GOES;
 }
 
 static bool is_candidate(const struct sampling_site *site)
 {
-	return sampling_sites_follows(site) && site->candidate;
+	return sampling_sites_tracks(site) && site->candidate;
 }
 
 static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites,
@@ -103,7 +104,7 @@ static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites
 		const struct sampling_site *site = &sites->all[i];
 
 		r->candidates += is_candidate(site);
-		r->settled += sampling_sites_follows(site) && !site->candidate && site->doubled;
+		r->settled += sampling_sites_tracks(site) && !site->candidate && site->doubled;
 	}
 }
 
@@ -118,8 +119,8 @@ static struct estimate_rounds as_rounds(const struct site_stats_sums *sums)
 	};
 }
 
-/* What a candidate needs, by recent hits; whether they come in bunches, by all hits. */
-static void look_at_needs(const struct sampling_sites *sites, struct sampling_site *site)
+/* What a candidate needs follows from recent hits; whether hits come in bunches, from all of them. */
+static void measure_needs(const struct sampling_sites *sites, struct sampling_site *site)
 {
 	const struct site_stats_sums none = { 0 };
 	struct estimate_rounds rounds;
@@ -140,17 +141,20 @@ static bool is_older(const struct site_stats_sums *a, const struct site_stats_su
 	return a->rounds <= than->rounds && a->hits <= than->hits && a->exposed_us <= than->exposed_us;
 }
 
-/* A site with long rounds has few intervals: then older ones count, too. */
-static void forget_what_is_old(struct sampling_sites *sites)
+/*
+ * Begin new sums of recent hits. A site with long rounds has few exposure intervals: then older ones count,
+ * too.
+ */
+static void begin_recent(struct sampling_sites *sites)
 {
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 		struct site_stats_sums sums;
 
-		if (!sampling_sites_follows(site))
+		if (!sampling_sites_tracks(site))
 			continue;
 		sampling_sites_sums(sites, site, &sums);
-		/* its trap was another site's when that was noted */
+		/* the number of its trap was another site's when that was noted */
 		if (!is_older(&site->recent[0], &sums))
 			memset(site->recent, 0, sizeof(site->recent));
 		if (sums.rounds < site->recent[0].rounds + RECENT_ROUNDS)
@@ -161,8 +165,8 @@ static void forget_what_is_old(struct sampling_sites *sites)
 }
 
 /*
- * What each candidate may have that needs more, if the others get what they need: of @all, hits a second.
- * Infinite: none needs more.
+ * If @all hits a second are divided among the candidates, and none gets more than it needs: the share of
+ * those that need more. INFINITY: none needs more.
  */
 static double share_of(const struct sampling_rounds *r, const struct sampling_sites *sites, double all)
 {
@@ -208,7 +212,7 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 		    : ms > SAMPLING_RARELY_MS ? SAMPLING_RARELY_MS
 					      : (uint32_t)ms;
 	quota = (uint32_t)fmax(share * period_ms / 1000, CANDIDATE_QUOTA);
-	/* what depends on measurements must not change at each decision */
+	/* measured values vary a little: they must not change the meter at each decision */
 	if (differs(quota, site->quota) || differs(period_ms, site->period_ms))
 		sampling_sites_meter(sites, site, quota, period_ms);
 }
@@ -219,7 +223,7 @@ static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sit
 
 	for (size_t i = 0; i < sites->n; i++) {
 		if (is_candidate(&sites->all[i]))
-			look_at_needs(sites, &sites->all[i]);
+			measure_needs(sites, &sites->all[i]);
 	}
 	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
 	r->wanted = !isinf(share);
@@ -256,7 +260,7 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 		r->stop_ns = costs->stop_ns;
 	collect_sums(r, sites, stacks);
 	if (r->decided++ % RECENT == 0) {
-		forget_what_is_old(sites);
+		begin_recent(sites);
 		set_part(r, costs);
 	}
 	r->wanted = false;
@@ -265,7 +269,7 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 
-		if (sampling_sites_follows(site) && !site->candidate)
+		if (sampling_sites_tracks(site) && !site->candidate)
 			set_usual(sites, site);
 	}
 }

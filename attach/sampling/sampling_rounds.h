@@ -15,9 +15,9 @@
  * What a candidate needs is measured over the last ten seconds or more, and at least four exposure intervals:
  * it may have been idle before. Candidates get the unused budget, if they need it, step by step.
  *
- * These are requests. If the quota ended a round, the next one begins no sooner than it is paid for
- * (keeper/budget/round_queue.h): if many sites are hot, their rounds are longer. Candidates have priority over
- * that.
+ * These are requests to the keeper. If the quota ended a round, the next one begins no sooner than the budget
+ * has paid for it (keeper/budget/round_queue.h): if many sites are hot, their rounds are longer. Candidates
+ * have priority over that.
  */
 #ifndef MM_SAMPLING_ROUNDS_H
 #define MM_SAMPLING_ROUNDS_H
@@ -38,7 +38,7 @@ struct sampling_costs {
 struct sampling_rounds {
 	uint32_t budget_ppm;
 	uint32_t decided;		/* number of decisions */
-	double part;			/* of what the keeper aims to spend, for all candidates together */
+	double part; /* the part of what the keeper aims to spend that is for all candidates together */
 	bool wanted;			/* some need more than they get; */
 	uint32_t bunched;		/* of these: sites whose hits come in bunches */
 	struct sampling_costs then;	/* when `part` was set last */
@@ -48,7 +48,7 @@ struct sampling_rounds {
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm);
 
-/* Set the meters; the blocks have been surveyed. Once a second. */
+/* Set quota and period of each site. To be called once a second, after sampling_stacks_survey. */
 void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites,
 			    const struct sampling_stacks *stacks, const struct sampling_costs *costs);
 

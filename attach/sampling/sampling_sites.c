@@ -9,7 +9,8 @@
 #include "base/grow.h"
 #include "base/log.h"
 
-void sampling_sites_init(struct sampling_sites *s, struct planting *planting, struct sampling_targets *targets)
+void sampling_sites_init(struct sampling_sites *s, struct planting *planting,
+			 struct sampling_targets *targets)
 {
 	*s = (struct sampling_sites){ .planting = planting, .targets = targets };
 	memset(s->of_number, 0xff, sizeof(s->of_number));
@@ -44,7 +45,10 @@ static struct site_stats *meter_of(const struct sampling_sites *s, const struct 
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota,
 			  uint32_t period_ms)
 {
-	/* a thread is held until a trial's trap is planted; and of what leaks, nothing shall be missed */
+	/*
+	 * a thread is held until the trap of a trial is planted; and no allocation of a likely leak shall be
+	 * missed
+	 */
 	const bool ahead = site->candidate || site->role == SAMPLING_TRIAL;
 
 	if (site->number == SAMPLING_NONE ||
@@ -76,7 +80,7 @@ void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_s
 	site_stats_sum(out, &now);
 }
 
-/* What was counted until now does not belong to it in its new role: it is subtracted (sums wrap). */
+/* The site begins to count anew in its new role: what was counted until now is subtracted (sums wrap). */
 static void count_anew(struct sampling_sites *s, struct sampling_site *site)
 {
 	struct site_stats_sums now;
@@ -98,9 +102,9 @@ double sampling_sites_rate(const struct site_stats_sums *before, const struct si
 }
 
 /*
- * An exposure interval is added to the meter when it is over (keeper/budget/site_stats.h). So what a meter has now
- * and had not at the last look is noted for the earliest moment at which it can have been: no site shall be
- * reported as watched at a time when it was not.
+ * An exposure interval is added to the meter when it is over (keeper/budget/site_stats.h). So what a meter
+ * has now and had not at the last look is noted for the earliest moment at which it can have been: no site
+ * shall be reported as watched at a time when it was not.
  */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
 {
@@ -119,7 +123,7 @@ void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns)
 
 /* --- traps --- */
 
-bool sampling_sites_follows(const struct sampling_site *site)
+bool sampling_sites_tracks(const struct sampling_site *site)
 {
 	return site->number != SAMPLING_NONE &&
 	       (site->role == SAMPLING_TAKES || (site->role == SAMPLING_INNER && site->unknown));
@@ -138,7 +142,7 @@ static void set_meter(struct sampling_sites *s, struct sampling_site *site)
 	sampling_sites_meter(s, site, wishes[site->role].quota, wishes[site->role].period_ms);
 }
 
-/* A trap for the site. 0, or -errno: it has none. */
+/* Give the site a trap. 0, or -errno: it has none. */
 static int give_trap(struct sampling_sites *s, struct sampling_site *site)
 {
 	const struct sampling_target *target = &s->targets->all[site->target];
@@ -176,7 +180,7 @@ void sampling_sites_gone(struct sampling_sites *s, uint32_t number)
 	if (!site)
 		return;
 	sampling_sites_sums(s, site, &site->before);
-	/* the number will be another site's */
+	/* its number will be used for another site */
 	sampling_sites_hold(s, site, false);
 	site->number = SAMPLING_NONE;
 	s->of_number[number] = SAMPLING_NONE;
@@ -233,8 +237,8 @@ static int add_site(struct sampling_sites *s, const struct sampling_site *wanted
 	return give_trap(s, site);
 }
 
-/* Does a function that is a target itself begin there? */
-static bool forwards_argument(const struct callsite_target *targets, size_t n, taddr function)
+/* Is @function a target itself? Then it is a wrapper. */
+static bool is_target(const struct callsite_target *targets, size_t n, taddr function)
 {
 	for (size_t i = 0; function && i < n; i++)
 		if (targets[i].addr == function)
@@ -251,7 +255,7 @@ static int add_found(struct sampling_sites *s, struct module *m, const struct ca
 		.module = m,
 		.target = first + found->target,
 		.joined = found->joined,
-		.role = forwards_argument(targets, s->targets->n, found->function) ? SAMPLING_INNER
+		.role = is_target(targets, s->targets->n, found->function) ? SAMPLING_INNER
 										   : SAMPLING_TAKES,
 	};
 	uint32_t i;
@@ -279,7 +283,9 @@ int sampling_sites_find(struct sampling_sites *s, struct module *m, uint32_t fir
 int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t target, uint32_t *i)
 {
 	struct module *m = modules_find(s->planting->modules, addr);
-	const struct sampling_site site = { .addr = addr, .module = m, .target = target, .role = SAMPLING_TRIAL };
+	const struct sampling_site site = {
+		.addr = addr, .module = m, .target = target, .role = SAMPLING_TRIAL
+	};
 
 	if (!m || m->gone || !m->img)
 		return -ENOENT;
@@ -289,7 +295,8 @@ int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t target, ui
 	return add_site(s, &site, i);
 }
 
-int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const struct site *trap, uint32_t target)
+int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const struct site *trap,
+			    uint32_t target)
 {
 	struct sampling_site *site = grow(s);
 	struct site its = *trap;

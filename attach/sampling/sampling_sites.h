@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_sites: the addresses where calls of allocators return, each with a metered trap of its own
- * (keeper/budget/site_stats.h).
+ * sampling_sites: the addresses where calls of allocators return, each with a trap of its own, which is
+ * planted in rounds (keeper/budget/site_stats.h).
  *
  *	takes	the caller uses the block itself
  *	inner	it lies in a wrapper whose callers are watched; or it is where malloc itself returns. Sampled
@@ -32,7 +32,7 @@
 #define SAMPLING_PERIOD_MS 1000u
 #define SAMPLING_RARELY_MS 60000u
 #define SAMPLING_INNER_MS 5000u
-/* of a trap that is not needed any more: a known trap is never forgotten while its module is loaded */
+/* the period of a trap that is not needed any more: a trap is never forgotten while its module is loaded */
 #define SAMPLING_RESTING_MS 86400000u
 
 enum sampling_role { SAMPLING_TAKES, SAMPLING_INNER, SAMPLING_TRIAL };
@@ -51,7 +51,7 @@ struct sampling_site {
 	/* to be added to the sums of its meter: those of traps that it had before */
 	struct site_stats_sums before;
 	struct sampling_spans exposed;	/* exposure in us, by when it was at the earliest */
-	uint64_t exposed_us;		/* so much of it is noted in `exposed` */
+	uint64_t exposed_us;		/* how much of its exposure is noted in `exposed` */
 	uint64_t records;		/* hits that reached us: more than a meter counts (site_stats.h) */
 	uint64_t unknown;		/* inner: of these, by callers that have no trap */
 	uint32_t nstacks;		/* stacks that lead to it */
@@ -62,7 +62,10 @@ struct sampling_site {
 	uint8_t doubled;		/* number of times that it was */
 	uint32_t old;			/* tracked blocks that are live and no longer young */
 	bool candidate;
-	/* sampling_rounds: sums when the last ten seconds or more began; and when those before did */
+	/*
+	 * for sampling_rounds: the sums when the last ten seconds or more began, and when the ten before
+	 * these did
+	 */
 	struct site_stats_sums recent[2];
 	/* as a candidate: hits a second if every call is seen; infinite: not known */
 	double needs;
@@ -84,19 +87,20 @@ struct sampling_sites {
 	uint64_t noted_ns;		/* age of the run at the last sampling_sites_note_exposed */
 	uint64_t untrapped;		/* calls behind which no trap can be planted */
 	uint64_t unfitting;		/* calls for which there was no number left */
-	uint64_t unsure;		/* what looks like a call, and may be none */
+	uint64_t unsure;		/* places that look like a call, and may be none */
 	uint64_t joined;
 };
 
-void sampling_sites_init(struct sampling_sites *s, struct planting *planting, struct sampling_targets *targets);
+void sampling_sites_init(struct sampling_sites *s, struct planting *planting,
+			 struct sampling_targets *targets);
 void sampling_sites_fini(struct sampling_sites *s);
 
 /* Search @m for calls of the targets from number @first on, and plan traps behind them. 0 or -ENOMEM. */
 must_check int sampling_sites_find(struct sampling_sites *s, struct module *m, uint32_t first);
 
 /*
- * A trial site behind the call that returns to @addr, which was seen: does the caller get blocks of target
- * @target? Its index in @i. 0; -EILSEQ, -ENOENT: there can be no trap; -ENOSPC, -ENOMEM.
+ * A trial site behind the call that returns to @addr, as a stack has shown it: does the caller get blocks of
+ * target @target? Its index in @i. 0; -EILSEQ, -ENOENT: there can be no trap; -ENOSPC, -ENOMEM.
  */
 must_check int sampling_sites_try(struct sampling_sites *s, taddr addr, uint32_t target, uint32_t *i);
 
@@ -120,12 +124,12 @@ uint32_t sampling_sites_find_at(const struct sampling_sites *s, taddr addr);
 void sampling_sites_inner(struct sampling_sites *s, taddr function);
 
 /* Are blocks tracked that are seen there? */
-bool sampling_sites_follows(const struct sampling_site *site);
+bool sampling_sites_tracks(const struct sampling_site *site);
 
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota,
 			  uint32_t period_ms);
 
-/* The next thread that hits the site is held until we have seen it; @next false: it is not. */
+/* Hold the next thread that hits the site until we have answered; @next false: do not. */
 void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next);
 
 /* Hits a second from @before to @to. */
@@ -135,7 +139,10 @@ double sampling_sites_rate(const struct site_stats_sums *before, const struct si
 void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site,
 			 struct site_stats_sums *out);
 
-/* The run is @age_ns old: note the exposure of all traps. Now and then: the more often, the more is known. */
+/*
+ * The run is @age_ns old: note the exposure of all traps. To be called now and then: the more often, the more
+ * exactly is known when it was.
+ */
 void sampling_sites_note_exposed(struct sampling_sites *s, uint64_t age_ns);
 
 #endif

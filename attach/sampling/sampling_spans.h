@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_spans: when in a run something was counted, in twenty spans of equal length. When the run has
- * become longer than all of them, each is twice as long from then on. Pure.
+ * sampling_spans: when in a run something was counted: in twenty spans of equal length. When the run has
+ * become longer than all of them together, the length of a span doubles. Pure.
  */
 #ifndef MM_SAMPLING_SPANS_H
 #define MM_SAMPLING_SPANS_H
@@ -26,7 +26,7 @@ void sampling_spans_add(struct sampling_spans *s, uint64_t age_ns, uint64_t n);
  */
 double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns);
 
-/* At least so much did: a span that is only partly in it does not count. */
+/* How much came in it at least: a span that is only partly in it does not count. */
 uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns);
 
 #endif

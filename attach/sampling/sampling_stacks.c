@@ -40,7 +40,7 @@ int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t si
 		return 0;
 	}
 	if (s->n >= SAMPLING_STACKS) {
-		s->not_tracked++;
+		s->stacks_without_room++;
 		return -ENOSPC;
 	}
 	*i = s->n;
@@ -127,7 +127,8 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
 {
 	struct sampling_stack *stack = &s->all[b->stack];
 	/*
-	 * it was freed some time between the last look at which it was live and the first at which it was not
+	 * it was freed at some time between the last look at which it was live and the first at which it was
+	 * not
 	 */
 	uint64_t end_ns = fate == FATE_SAME
 				  ? b->seen_ns

@@ -37,8 +37,8 @@ struct sampling_stack {
 	taddr *held;				/* the blocks that are tracked */
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of these: not young any more, as of the last survey */
-	bool changed;				/* since it was recorded; */
-	uint64_t reported;			/* the exposure of its site then */
+	bool changed;				/* since it was recorded last; */
+	uint64_t reported;			/* exposure of its site when it was recorded last */
 };
 
 struct sampling_stacks {
@@ -47,8 +47,8 @@ struct sampling_stacks {
 	struct addrmap by_number;		/* -> index */
 	struct block_poll *poll;		/* the caller's */
 	uint64_t begin_ns;
-	uint64_t not_tracked;			/* hits of stacks for which there was no room */
-	uint64_t unfollowed;			/* blocks that could not be tracked */
+	uint64_t stacks_without_room;			/* hits of stacks for which there was no room */
+	uint64_t blocks_without_room;			/* blocks that could not be tracked */
 	uint64_t random;
 };
 
@@ -65,8 +65,8 @@ void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t chunk_b
 bool sampling_stacks_holds(const struct sampling_stacks *s, uint32_t i, taddr addr);
 
 /*
- * Is the next block of that stack to be tracked? If another one must make room for it, that is @instead: it
- * is not tracked any more, which the caller must record; else that is 0.
+ * Is the next block of that stack to be tracked? If another block must make room for it, @instead is its
+ * address: it is not tracked any more, which the caller must record; else 0.
  */
 bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead);
 
@@ -74,7 +74,8 @@ bool sampling_stacks_wants(struct sampling_stacks *s, uint32_t i, taddr *instead
 must_check int sampling_stacks_hold(struct sampling_stacks *s, uint32_t i, taddr addr);
 
 /* It is not tracked any more. @b->stack is the index. */
-void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, enum fate fate, uint64_t now_ns);
+void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, enum fate fate,
+			  uint64_t now_ns);
 
 /*
  * Stops tracking the blocks of a stack, one at each call: its address in @addr. false: there was none left,

@@ -11,8 +11,8 @@
 #include "base/libcs.h"
 
 /*
- * The name by which other files call it; NULL: by none. Another file's function of that name may be the one
- * that they call.
+ * The name by which other files call the function; NULL: they do not, as it is not global or as the linker
+ * binds that name to another file.
  */
 static char *imported_name(const struct modules *ms, const struct module *m, taddr addr)
 {
@@ -28,7 +28,7 @@ static struct sampling_target *add(struct sampling_targets *t)
 	return t->n < SAMPLING_TARGETS ? &t->all[t->n] : NULL;
 }
 
-/* Packs of other allocators name malloc, too: their own. */
+/* Is it the malloc of another allocator's pack, not that of @libc? */
 static bool is_others(const struct rule *rule, const struct module *libc)
 {
 	char build_id[MODULE_BUILD_ID_TEXT];
@@ -42,7 +42,7 @@ static int add_rule(struct sampling_targets *t, uint16_t i)
 	const struct rule *rule = &t->planting->rules[i];
 	struct sampling_target *to = add(t);
 
-	if (!sampling_check_follows(rule) || is_others(rule, t->libc))
+	if (!sampling_check_can_sample(rule) || is_others(rule, t->libc))
 		return 0;
 	if (!to)
 		return -ENOSPC;
@@ -55,7 +55,7 @@ static int add_rule(struct sampling_targets *t, uint16_t i)
 
 /* --- known wrappers: C++ --- */
 
-/* A program with its own operator new has its own blocks. */
+/* Not if the program has an operator new of its own: that may not use malloc. */
 static bool is_cxx_library(const struct module *m)
 {
 	return m && (!strncmp(m->name, "libstdc++", 9) || !strncmp(m->name, "libc++", 6));
@@ -92,8 +92,8 @@ static int add_cxx(struct sampling_targets *t)
 		const struct rule *rule = &packs.rules[i];
 		struct sampling_target *to = add(t);
 
-		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 || !sampling_check_follows(rule) ||
-		    has_name(t, rule->name))
+		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 ||
+		    !sampling_check_can_sample(rule) || has_name(t, rule->name))
 			continue;
 		*to = (struct sampling_target){ .rule = malloc_rule, .level = 1, .name = strdup(rule->name) };
 		if (to->name)
@@ -127,7 +127,7 @@ void sampling_targets_fini(struct sampling_targets *t)
 	t->n = 0;
 }
 
-int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr,
+int sampling_targets_add_wrapper(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr,
 			  uint32_t delta, uint32_t *i)
 {
 	struct sampling_target *to = add(t);
@@ -154,7 +154,7 @@ uint32_t sampling_targets_at(const struct sampling_targets *t, const struct modu
 
 /* --- where they are, and how they are called --- */
 
-/* A file may have a `malloc` of its own, and what that returns is not known. */
+/* A file may define a private function called `malloc`: what that returns is not known. */
 static bool may_have(const struct sampling_targets *t, const struct module *m, const struct rule *rule,
 		     const char *name)
 {
@@ -191,13 +191,15 @@ taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const st
 	return elfimage_find(m->img, target->name, &addr, &size, &ifunc) == 0 && !ifunc ? addr : 0;
 }
 
-int sampling_targets_for(const struct sampling_targets *t, const struct module *m, struct callsite_target **out)
+int sampling_targets_for(const struct sampling_targets *t, const struct module *m,
+			 struct callsite_target **out)
 {
 	*out = calloc(t->n + 1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->n; i++)
-		(*out)[i] = (struct callsite_target){ .name = t->all[i].name, .addr = sampling_targets_in(t, i, m) };
+		(*out)[i] = (struct callsite_target){ .name = t->all[i].name,
+						      .addr = sampling_targets_in(t, i, m) };
 	return 0;
 }
 
@@ -217,9 +219,10 @@ int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_
 		for (size_t k = 0; r == 0 && k < n; k++) {
 			uint32_t of = first + found[k].target;
 
-			/* a function with other exits may return what it has had for long */
+			/* a function with other exits may return what it got long ago */
 			if (!found[k].joined)
-				(void)!sampling_targets_pass(t, of, m, found[k].function, t->all[of].delta, &i);
+				(void)!sampling_targets_add_wrapper(t, of, m, found[k].function,
+								    t->all[of].delta, &i);
 		}
 		first = before;
 	}

@@ -43,8 +43,8 @@ struct sampling_targets {
 };
 
 /*
- * The functions of the rules of @planting whose result is a block; the wrappers in C++'s library. 0 or
- * -ENOMEM.
+ * The functions of the rules of @planting whose result is a block; the wrappers in C++'s library. 0; -ENOSPC:
+ * there are too many; -ENOMEM.
  */
 must_check int sampling_targets_init(struct sampling_targets *t, const struct planting *planting);
 void sampling_targets_fini(struct sampling_targets *t);
@@ -52,14 +52,15 @@ void sampling_targets_fini(struct sampling_targets *t);
 /*
  * The function at file address @addr of @home is a wrapper of target @of: what it returns lies @delta bytes
  * inside a block. Its number in @i. -EEXIST: it is a target already; -ENOSPC: there are too many, or it is
- * too many levels up; -ENOMEM.
+ * too many levels up.
  */
-must_check int sampling_targets_pass(struct sampling_targets *t, uint32_t of, struct module *home, taddr addr,
-				     uint32_t delta, uint32_t *i);
+must_check int sampling_targets_add_wrapper(struct sampling_targets *t, uint32_t of, struct module *home,
+					    taddr addr, uint32_t delta, uint32_t *i);
 
 /*
  * Functions of @m that end with a jump to a target, from number @first on, and so return its result, become
- * targets, too; so do those that end with a jump to these. 0 or -ENOMEM.
+ * targets, too; so do those that end with a jump to these; those for which there is no room are left out. 0
+ * or -ENOMEM.
  */
 must_check int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_t first);
 

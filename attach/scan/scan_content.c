@@ -16,7 +16,7 @@ static int classify_all(struct scan *sc)
 	return r;
 }
 
-/* Only a class with a name is certainly a class. */
+/* Without a name it is not certain that it is a class. */
 static void drop_nameless(struct scan *sc)
 {
 	for (size_t i = 0; i < sc->nblocks; i++)

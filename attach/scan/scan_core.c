@@ -25,7 +25,7 @@ static int open_core(struct scan *sc)
 	return r;
 }
 
-/* A core has no time in it, but its file has. */
+/* The time of the core: that of its file, since there is none in it. */
 static int64_t written_ns(const char *path)
 {
 	struct stat st;
@@ -52,7 +52,7 @@ static void describe(struct scan *sc)
 	s->run.verdicts.threads = (uint32_t)sc->snapshot.nthreads;
 }
 
-/* In a core of gcore, the signal is the one with which it was stopped. */
+/* In a core that gcore wrote, the signal is only the one that stopped the process. */
 static bool killed_it(int signal)
 {
 	return signal && signal != SIGSTOP && signal != SIGTRAP;

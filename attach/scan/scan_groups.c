@@ -2,10 +2,10 @@
 /*
  * scan_groups: see scan_groups.h. There may be twenty million blocks, so there are only two passes over them:
  *
- *	of_block	finds each block's draft by its stack, class, or size, and adds the block to it
- *	indirect	adds indirectly lost blocks to the draft of their leader, too
+ *	of_block	finds each block's group by its stack, class, or size, and adds the block to it
+ *	indirect	adds indirectly lost blocks to the group of their leader, too
  *
- * After that only drafts are handled: rare sizes join their range, names, filters, the report. Drafts of
+ * After that only groups are handled: rare sizes join their range, names, filters, the report. Groups of
  * sizes that the allocator itself separates (up to SMALL) are found by a table, all others by a hash.
  */
 #include "attach/scan/scan_groups.h"
@@ -27,10 +27,10 @@
 #define MANY 16			/* this many blocks of one size are worth a group */
 #define FIRST 4			/* this many samples are the first blocks of a group; the others are spread */
 
-enum draft_kind { BY_SIZE, BY_RANGE, BY_CLASS, BY_STACK };
+enum group_kind { BY_SIZE, BY_RANGE, BY_CLASS, BY_STACK };
 
-struct draft {
-	enum draft_kind kind;
+struct scan_group {
+	enum group_kind kind;
 	enum verdict verdict;
 	uint64_t value;			/* the size, the range's number, the class, the stack */
 	uint64_t blocks, bytes;
@@ -38,44 +38,45 @@ struct draft {
 	uint64_t low, high;		/* of the sizes */
 	size_t samples[SCAN_SAMPLES];	/* blocks */
 	size_t nsamples;
-	bool joined;			/* it has become part of a range's draft */
+	bool joined;			/* it has become part of a range's group */
 };
 
 struct maker {
 	struct scan *sc;
-	struct draft *drafts;
-	size_t ndrafts, room;
-	uint32_t small[VERDICT_COUNT][SMALL / STEP + 1];	/* draft + 1; 0: none yet */
-	struct addrmap others;		/* key of kind, verdict and value -> draft */
+	struct scan_group *all;
+	size_t n, room;
+	uint32_t small[VERDICT_COUNT][SMALL / STEP + 1];	/* group + 1; 0: none yet */
+	struct addrmap others;		/* key of kind, verdict and value -> group */
 	uint32_t *of_block;
 };
 
-/* --- drafts --- */
+/* --- groups --- */
 
-static int new_draft(struct maker *mk, enum draft_kind kind, enum verdict v, uint64_t value, uint32_t *out)
+static int new_group(struct maker *mk, enum group_kind kind, enum verdict v, uint64_t value, uint32_t *out)
 {
-	if (mk->ndrafts >= UINT32_MAX - 1 ||
-	    grow_for(&mk->drafts, mk->ndrafts, &mk->room, sizeof(*mk->drafts)) < 0)
+	if (mk->n >= UINT32_MAX - 1 ||
+	    grow_for(&mk->all, mk->n, &mk->room, sizeof(*mk->all)) < 0)
 		return -ENOMEM;
-	mk->drafts[mk->ndrafts] = (struct draft){ .kind = kind, .verdict = v, .value = value, .low = UINT64_MAX };
-	*out = (uint32_t)mk->ndrafts++;
+	mk->all[mk->n] =
+		(struct scan_group){ .kind = kind, .verdict = v, .value = value, .low = UINT64_MAX };
+	*out = (uint32_t)mk->n++;
 	return 0;
 }
 
-static int small_draft(struct maker *mk, enum verdict v, uint64_t size, uint32_t *out)
+static int small_group(struct maker *mk, enum verdict v, uint64_t size, uint32_t *out)
 {
 	uint32_t *slot = &mk->small[v][size / STEP];
 	int r = 0;
 
 	if (!*slot) {
-		r = new_draft(mk, BY_SIZE, v, size / STEP * STEP, out);
+		r = new_group(mk, BY_SIZE, v, size / STEP * STEP, out);
 		*slot = r == 0 ? *out + 1 : 0;
 	}
 	*out = *slot - 1;
 	return r;
 }
 
-static int other_draft(struct maker *mk, enum draft_kind kind, enum verdict v, uint64_t value, uint32_t *out)
+static int other_group(struct maker *mk, enum group_kind kind, enum verdict v, uint64_t value, uint32_t *out)
 {
 	uint64_t key = (uint64_t)kind << 60 | (uint64_t)v << 56 | (value & (UINT64_MAX >> 8));
 	bool fresh;
@@ -85,7 +86,7 @@ static int other_draft(struct maker *mk, enum draft_kind kind, enum verdict v, u
 	if (!slot)
 		return -ENOMEM;
 	if (fresh) {
-		r = new_draft(mk, kind, v, value, out);
+		r = new_group(mk, kind, v, value, out);
 		if (r == 0)
 			*slot = *out;
 	}
@@ -93,22 +94,26 @@ static int other_draft(struct maker *mk, enum draft_kind kind, enum verdict v, u
 	return r;
 }
 
-static int find_draft(struct maker *mk, size_t i, uint32_t *out)
+static int find_group(struct maker *mk, size_t i, uint32_t *out)
 {
 	const struct block *b = &mk->sc->blocks[i];
 	enum verdict v = scan_verdict(mk->sc, i);
 	uint32_t stack = scan_watched_stack(&mk->sc->watched, b), class;
 
 	if (stack != SCAN_NO_STACK)
-		return other_draft(mk, BY_STACK, v, stack, out);
+		return other_group(mk, BY_STACK, v, stack, out);
 	class = scan_class_of(mk->sc, i);
 	if (class != CLASS_NONE)
-		return other_draft(mk, BY_CLASS, v, class, out);
-	return b->size <= SMALL ? small_draft(mk, v, b->size, out) : other_draft(mk, BY_SIZE, v, b->size, out);
+		return other_group(mk, BY_CLASS, v, class, out);
+	return b->size <= SMALL ? small_group(mk, v, b->size, out)
+				: other_group(mk, BY_SIZE, v, b->size, out);
 }
 
-/* After the first ones, the samples are the blocks whose number is a power of two: these are far apart. */
-static void take_sample(struct draft *d, size_t i)
+/*
+ * After the first ones, the samples are the blocks whose number in the group is a power of two: these are far
+ * apart.
+ */
+static void take_sample(struct scan_group *d, size_t i)
 {
 	if (d->nsamples < SCAN_SAMPLES)
 		d->samples[d->nsamples++] = i;
@@ -116,7 +121,7 @@ static void take_sample(struct draft *d, size_t i)
 		d->samples[FIRST + (unsigned)__builtin_ctzll(d->blocks) % (SCAN_SAMPLES - FIRST)] = i;
 }
 
-static void add_block(struct maker *mk, struct draft *d, size_t i)
+static void add_block(struct maker *mk, struct scan_group *d, size_t i)
 {
 	uint64_t size = mk->sc->blocks[i].size;
 
@@ -127,14 +132,14 @@ static void add_block(struct maker *mk, struct draft *d, size_t i)
 	take_sample(d, i);
 }
 
-static int draft_blocks(struct maker *mk)
+static int group_blocks(struct maker *mk)
 {
 	for (size_t i = 0; i < mk->sc->nblocks; i++) {
-		int r = find_draft(mk, i, &mk->of_block[i]);
+		int r = find_group(mk, i, &mk->of_block[i]);
 
 		if (r < 0)
 			return r;
-		add_block(mk, &mk->drafts[mk->of_block[i]], i);
+		add_block(mk, &mk->all[mk->of_block[i]], i);
 	}
 	return 0;
 }
@@ -144,15 +149,15 @@ static void add_indirect(struct maker *mk)
 {
 	const struct scan *sc = mk->sc;
 
-	if (!sc->report.summary.run.verdicts.taken)
+	if (!sc->report.summary.run.verdicts.known)
 		return;
 	for (size_t i = 0; i < sc->nblocks; i++) {
 		uint32_t leader = sc->reach.leader[i];
-		struct draft *d;
+		struct scan_group *d;
 
 		if (sc->reach.verdict[i] != VERDICT_INDIRECT || leader >= sc->nblocks || leader == i)
 			continue;
-		d = &mk->drafts[mk->of_block[leader]];
+		d = &mk->all[mk->of_block[leader]];
 		d->indirect_blocks++;
 		d->indirect_bytes += sc->blocks[i].size;
 	}
@@ -166,7 +171,7 @@ static unsigned range_of(uint64_t size)
 	return 63 - (unsigned)__builtin_clzll(size | 1);
 }
 
-static void join(struct draft *to, struct draft *d)
+static void join(struct scan_group *to, struct scan_group *d)
 {
 	to->blocks += d->blocks;
 	to->bytes += d->bytes;
@@ -181,19 +186,19 @@ static void join(struct draft *to, struct draft *d)
 
 static int join_rare(struct maker *mk)
 {
-	size_t n = mk->ndrafts;
+	size_t n = mk->n;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t range;
 		int r;
 
-		if (mk->drafts[i].kind != BY_SIZE || mk->drafts[i].value <= SMALL ||
-		    mk->drafts[i].blocks >= MANY)
+		if (mk->all[i].kind != BY_SIZE || mk->all[i].value <= SMALL ||
+		    mk->all[i].blocks >= MANY)
 			continue;
-		r = other_draft(mk, BY_RANGE, mk->drafts[i].verdict, range_of(mk->drafts[i].value), &range);
+		r = other_group(mk, BY_RANGE, mk->all[i].verdict, range_of(mk->all[i].value), &range);
 		if (r < 0)
 			return r;
-		join(&mk->drafts[range], &mk->drafts[i]);
+		join(&mk->all[range], &mk->all[i]);
 	}
 	return 0;
 }
@@ -226,7 +231,7 @@ const char *scan_size_label(uint64_t size, bool exact, char out[SCAN_SIZE_TEXT])
 
 /* --- into the report --- */
 
-static void hide(struct summary_hidden *h, const struct draft *d)
+static void hide(struct summary_hidden *h, const struct scan_group *d)
 {
 	h->groups++;
 	h->blocks += d->blocks;
@@ -246,7 +251,7 @@ static bool wanted(const struct scan *sc, const struct summary_group *g)
 			      : select_wants(sc->reporting.select, &named, 1);
 }
 
-static void add_group(struct scan *sc, const struct draft *d, const struct summary_group *g)
+static void add_group(struct scan *sc, const struct scan_group *d, const struct summary_group *g)
 {
 	struct summary *s = &sc->report.summary;
 
@@ -260,8 +265,8 @@ static void add_group(struct scan *sc, const struct draft *d, const struct summa
 }
 
 /* Describe the blocks of one size or class by its samples. */
-static void describe(struct scan *sc, const struct draft *d, struct summary_group *g, struct strbuf *content,
-		     char label[SCAN_SIZE_TEXT])
+static void describe(struct scan *sc, const struct scan_group *d, struct summary_group *g,
+		     struct strbuf *content, char label[SCAN_SIZE_TEXT])
 {
 	if (d->kind == BY_CLASS) {
 		g->kind.class_name = g->kind.label = classify_name(sc->classes, (uint32_t)d->value);
@@ -276,7 +281,8 @@ static void describe(struct scan *sc, const struct draft *d, struct summary_grou
 	g->kind.content = content->len ? strbuf_str(content) : NULL;
 }
 
-static int expand(struct scan *sc, const struct draft *d, struct summary_group *g, struct stack_view *stack)
+static int expand(struct scan *sc, const struct scan_group *d, struct summary_group *g,
+		  struct stack_view *stack)
 {
 	const struct ledger *l = &sc->watched.ledger;
 	int r;
@@ -294,7 +300,7 @@ static int expand(struct scan *sc, const struct draft *d, struct summary_group *
 	return 0;
 }
 
-static int report(struct scan *sc, const struct draft *d)
+static int report(struct scan *sc, const struct scan_group *d)
 {
 	cleanup_strbuf struct strbuf content = STRBUF_INIT;
 	struct stack_view stack = { 0 };
@@ -320,12 +326,12 @@ static int report(struct scan *sc, const struct draft *d)
 	return r;
 }
 
-static void add_sums(struct scan *sc, const struct draft *d)
+static void add_sums(struct scan *sc, const struct scan_group *d)
 {
 	struct summary_totals *t = &sc->report.summary.totals;
 	struct summary_sum *watched = &sc->report.summary.run.verdicts.watched[d->verdict];
 
-	if (d->kind == BY_STACK && sc->report.summary.run.verdicts.taken) {
+	if (d->kind == BY_STACK && sc->report.summary.run.verdicts.known) {
 		watched->blocks += d->blocks;
 		watched->bytes += d->bytes;
 	}
@@ -337,17 +343,17 @@ static void add_sums(struct scan *sc, const struct draft *d)
 
 static int make(struct maker *mk)
 {
-	int r = draft_blocks(mk);
+	int r = group_blocks(mk);
 
 	if (r == 0) {
 		add_indirect(mk);
 		r = join_rare(mk);
 	}
-	for (size_t i = 0; i < mk->ndrafts && r == 0; i++) {
-		if (mk->drafts[i].joined)
+	for (size_t i = 0; i < mk->n && r == 0; i++) {
+		if (mk->all[i].joined)
 			continue;
-		add_sums(mk->sc, &mk->drafts[i]);
-		r = report(mk->sc, &mk->drafts[i]);
+		add_sums(mk->sc, &mk->all[i]);
+		r = report(mk->sc, &mk->all[i]);
 	}
 	return r;
 }
@@ -369,7 +375,7 @@ int scan_groups_add(struct scan *sc)
 	scan_sort(&sc->report);
 	addrmap_fini(&mk->others);
 	free(mk->of_block);
-	free(mk->drafts);
+	free(mk->all);
 	free(mk);
 	return r;
 }

@@ -50,7 +50,7 @@ static inline struct reach_input scan_reach_input(const struct scan *sc)
 
 static inline enum verdict scan_verdict(const struct scan *sc, size_t block)
 {
-	return sc->report.summary.run.verdicts.taken ? sc->reach.verdict[block] : VERDICT_UNKNOWN;
+	return sc->report.summary.run.verdicts.known ? sc->reach.verdict[block] : VERDICT_UNKNOWN;
 }
 
 #endif

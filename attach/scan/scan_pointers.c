@@ -26,7 +26,8 @@ static void fill_block(struct scan *sc, size_t i, struct scan_block *out)
 {
 	uint32_t class = scan_class_of(sc, i);
 
-	*out = (struct scan_block){ .addr = sc->blocks[i].addr, .size = sc->blocks[i].size, .verdict = scan_verdict(sc, i) };
+	*out = (struct scan_block){ .addr = sc->blocks[i].addr, .size = sc->blocks[i].size,
+				    .verdict = scan_verdict(sc, i) };
 	if (class != CLASS_NONE)
 		out->label = summary_string(&sc->report.summary, classify_name(sc->classes, class));
 }

@@ -12,14 +12,17 @@
 
 #define SLACK 64	/* usable bytes beyond the requested ones, if the trace has exact sizes */
 
-/* Few blocks of an allocation site would get a stack; the others would look as if from elsewhere. */
+/*
+ * In a sampled run few blocks of an allocation site would get a stack; the others would look as if allocated
+ * elsewhere.
+ */
 static int refuse_sampled(const struct ledger *l)
 {
 	if (!ledger_is_sampled(l))
 		return 0;
-	log_error("the trace is of a sampled run (--budget), which has tracked a few blocks of each stack "
-		  "only");
-	log_hint("without --with-trace blocks are shown by class and size; a trace without --budget knows "
+	log_error("the trace is of a sampled run (--budget), which has tracked only a few blocks of each "
+		  "allocation site");
+	log_hint("without --with-trace blocks are grouped by class and size; a trace without --budget has "
 		 "them all");
 	return -EINVAL;
 }
@@ -60,7 +63,7 @@ bool scan_watched_is_of(const struct scan_watched *w, int pid)
 		return true;
 	log_error("the trace is of process %d (%s), not of %d", (int)w->ledger.target.pid,
 		  w->ledger.target.comm ? w->ledger.target.comm : "?", pid);
-	log_hint("without --with-trace blocks are shown by class and size");
+	log_hint("without --with-trace blocks are grouped by class and size");
 	return false;
 }
 

@@ -4,7 +4,7 @@
  * stacks.
  *
  * The trace ends before the scan: a block of it may have been freed since, and its address allocated again. A
- * block counts as the same one if its size fits; the report names the uncertainty that remains.
+ * block counts as the same one if its size fits; the report says that this is not certain.
  */
 #ifndef MM_SCAN_WATCHED_H
 #define MM_SCAN_WATCHED_H

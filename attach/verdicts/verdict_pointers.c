@@ -83,7 +83,7 @@ int verdict_pointers(struct verdict_asked *asked, struct verdicts *j, const stru
 	if (asked->opt->single.who_points_at_verdict != VERDICT_UNKNOWN)
 		choose_by_verdict(j, l, asked->opt->single.who_points_at_verdict, &c);
 	scan_init(&sc.report);
-	sc.report.summary.run.verdicts.taken = true;
+	sc.report.summary.run.verdicts.known = true;
 	r = scan_pointers_add(&sc, asked->opt->single.who_points_at, asked->opt->single.nwho_points_at);
 	if (r == 0)
 		r = scan_pointers_add(&sc, c.addr, c.n);

@@ -31,8 +31,8 @@ static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot
 							  : out->had.expected_ns;
 
 	verdict_snapshot_fail(out,
-			      "the process would have been stopped for about %s, and that is more than %s "
-			      "(--max-pause; --verdicts yes does it all the same)",
+			      "the pause would have been about %s, more than --max-pause %s "
+			      "(--verdicts yes pauses the process for as long as it takes)",
 			      duration_format(rounded, expected, sizeof(expected)),
 			      duration_format(wish->max_pause_ns, most, sizeof(most)));
 }
@@ -55,8 +55,7 @@ static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_
 		if (wish->verdicts == VERDICTS_AUTO)
 			too_long(out, wish);
 		else
-			verdict_snapshot_fail(out,
-					      "the process would have been stopped for longer than it may be");
+			verdict_snapshot_fail(out, "the pause would have been longer than any may be");
 		break;
 	case -ETIMEDOUT:
 		verdict_snapshot_fail(out, "the copy took too long, and the process was let go");
@@ -118,8 +117,8 @@ void verdict_snapshot_fini(struct verdict_snapshot *taken)
 
 static void write_failure(const struct verdict_snapshot *taken, struct recorder *r)
 {
-	const struct fact_look its = {
-		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .why_not = taken->why_not,
+	const struct fact_verdicts its = {
+		.number = r->ledger.look.wanted ? r->ledger.look.fact.number + 1 : 1, .why_not = taken->why_not,
 		.expected_ns = taken->had.expected_ns, .had_ns = taken->had.had_ns,
 	};
 	const struct fact f = {
@@ -129,10 +128,10 @@ static void write_failure(const struct verdict_snapshot *taken, struct recorder 
 	recorder_put(r, &f);
 }
 
-static struct fact_look describe(const struct verdict_snapshot *taken, const struct recorder *r)
+static struct fact_verdicts describe(const struct verdict_snapshot *taken, const struct recorder *r)
 {
-	return (struct fact_look){
-		.number = r->ledger.look.told ? r->ledger.look.fact.number + 1 : 1, .taken = true,
+	return (struct fact_verdicts){
+		.number = r->ledger.look.wanted ? r->ledger.look.fact.number + 1 : 1, .known = true,
 		.expected_ns = taken->had.expected_ns, .had_ns = taken->had.had_ns, .bytes = taken->had.bytes,
 		.threads = taken->had.threads, .not_stopped = taken->had.not_stopped,
 	};
@@ -141,7 +140,7 @@ static struct fact_look describe(const struct verdict_snapshot *taken, const str
 void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,
 			    struct verdict_asked *asked)
 {
-	struct fact_look its;
+	struct fact_verdicts its;
 	struct verdicts j;
 	int err;
 

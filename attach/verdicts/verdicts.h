@@ -69,7 +69,7 @@ struct verdicts {
 must_check int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledger *l, bool exact);
 
 /* Write @look, completed, and all verdicts to @r. 0 or -ENOMEM. */
-must_check int verdicts_write(struct verdicts *j, struct fact_look *look, struct recorder *r);
+must_check int verdicts_write(struct verdicts *j, struct fact_verdicts *look, struct recorder *r);
 
 void verdicts_fini(struct verdicts *j);
 

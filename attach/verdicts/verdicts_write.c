@@ -123,7 +123,7 @@ static const char **list_doubts(const struct verdicts *j)
 	return list;
 }
 
-int verdicts_write(struct verdicts *j, struct fact_look *look, struct recorder *r)
+int verdicts_write(struct verdicts *j, struct fact_verdicts *look, struct recorder *r)
 {
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_VERDICTS, .time_us = r->ledger.now_us, .look = look,

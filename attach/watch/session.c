@@ -64,7 +64,7 @@ static void make_interim(struct session *s, uint64_t now_ns)
 
 	session_record_objects(s, now_ns);
 	if (s->sampling)
-		sampling_tell(s->sampling, now_ns);
+		sampling_record(s->sampling, now_ns);
 	snapshot = session_verdicts_interim(s);
 	interim_tick(&s->interim, now_ns);
 	if (snapshot)

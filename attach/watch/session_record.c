@@ -174,7 +174,8 @@ int session_record_save(struct session *s, const char *path, void (*done)(struct
 	session_record_allocator(s, link_clock_ns());
 	session_record_objects(s, link_clock_ns());
 	if (s->at.under_gdb && session_verdicts_wanted(s))
-		verdict_snapshot_fail(s->snapshot, VERDICTS_UNDER_GDB);
+		verdict_snapshot_fail(s->snapshot,
+				      VERDICTS_UNDER_GDB " (`mmleak hand-over` makes mmattach the tracer)");
 	/*
 	 * the previous copy has answered, or gdb's user did not wait for it; we must not wait either, since
 	 * events must be read

@@ -161,7 +161,7 @@ void session_verdicts_last(struct session *s)
 		verdict_snapshot_fail(s->snapshot, "%s", why_not);
 	} else if (nothing_live(s)) {
 		verdict_snapshot_fail(s->snapshot,
-				      "nothing was kept, so the process was not stopped for them");
+				      "no block was live at the end of the watch, so the process was not stopped");
 	} else if (take_while_running(s)) {
 		s->end_ns = s->snapshot->had.at_ns;
 		s->watch.closed = true;

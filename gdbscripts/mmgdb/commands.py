@@ -14,18 +14,19 @@ class Mmleak(gdb.Command):
 
   mmleak start        watch each allocation and each release from here on
   continue            let the process work; stop it with Ctrl-C, or a breakpoint
-  mmleak report       which code keeps what it has taken
+  mmleak report       which code allocated what is still live
 
 The process must be one that gdb runs or has attached to on this machine.
 Your breakpoints, and all else in the session, stay as they are; the watch's own are not
-in `info breakpoints`. `set mmleak` has defaults. doc/gdb.md tells more."""
+in `info breakpoints`. `set mmleak` has defaults. doc/gdb.md explains more."""
 
     def __init__(self):
         super().__init__("mmleak", gdb.COMMAND_DATA, prefix=True)
 
     def invoke(self, argument, from_tty):
         if argument:
-            raise gdb.GdbError('there is no command "mmleak %s"; `help mmleak` lists them' % argument.split()[0])
+            raise gdb.GdbError('there is no command "mmleak %s"; `help mmleak` lists them' %
+                               argument.split()[0])
         gdb.execute("help mmleak")
 
 
@@ -112,7 +113,7 @@ Usage: mmleak start [OPTION]...
 
 The options are those of mmattach -p: --family, --probe, --probes, --ref, --in, --from,
 --until, --thread, --module, --sizes, --free-stacks, --depth, --stack-bytes, -o TRACE ...
-(`mmattach help gdb`). Without -o the trace is kept as long as gdb runs.
+(`mmattach --help`). Without -o the trace exists as long as gdb runs.
 The process must be stopped; what it does from the next `continue` on is counted."""
     name, takes = "start", "watch"
 
@@ -121,7 +122,7 @@ The process must be stopped; what it does from the next `continue` on is counted
 
 
 class Stop(Command):
-    """End the watch: its breakpoints go, the trace is made whole.
+    """End the watch: its breakpoints are removed, the trace is completed.
 Usage: mmleak stop
 
 `mmleak report` and `mmleak save` work on what was seen."""
@@ -161,7 +162,7 @@ at its next call that is watched; an idle one is interrupted by a SIGINT that it
 
 
 class Status(Command):
-    """How the watch goes on: since when, how much was counted, what is kept.
+    """The state of the watch: since when, how much was counted, what is live.
 Usage: mmleak status"""
     name = "status"
 
@@ -175,7 +176,7 @@ Usage: mmleak status"""
 
 def status_text(of):
     lines = ["watching %(pid)s for %(seconds)s s: %(functions)s functions, %(events)s events" % of,
-             "kept: %(blocks)s blocks, %(bytes)s bytes; %(objects)s objects" % of]
+             "live: %(blocks)s blocks, %(bytes)s bytes; %(objects)s objects" % of]
     if of["lost"] != "0" or of["stacks_cut"] != "0":
         lines.append("lost: %(lost)s events; cut: %(stacks_cut)s stacks" % of)
     return "\n".join(lines) + "\n"
@@ -187,7 +188,7 @@ def report(given):
 
 
 class Report(Command):
-    """Which code keeps what it has taken: of the watch so far, or of the last one.
+    """Which code allocated what is still live: of the watch so far, or of the last one.
 Usage: mmleak report [OPTION]...
 
 The options are those of mmattach report: --top N, --older-than DURATION, --focus REGEX,
@@ -199,15 +200,15 @@ The options are those of mmattach report: --top N, --older-than DURATION, --focu
 
 
 class BlockList(Command):
-    """The blocks of one entry of the report, each with its address and age.
+    """The blocks of one group of the report, each with its address and age.
 Usage: mmleak block-list N [OPTION]...
 
-N is the number in front of the entry; give the options that the report was given."""
+N is the number in front of the group; give the options that the report was given."""
     name, takes = "block-list", "report"
 
     def run(self, given):
         if not given:
-            raise gdb.GdbError("of which entry of the report? mmleak block-list 1")
+            raise gdb.GdbError("of which group of the report? mmleak block-list 1")
         report(["--block-list", given[0]] + given[1:])
 
 
@@ -255,7 +256,7 @@ class HandOver(Command):
 Usage: mmleak hand-over [-d DURATION]
 
 What was counted stays counted. It goes on until the time is over, the process ends, or mmattach
-gets a SIGINT; the trace is made whole then. Between the two nothing is seen for some
+gets a SIGINT; the trace is completed then. Between the two nothing is seen for some
 milliseconds, and the report says so."""
     name = "hand-over"
 

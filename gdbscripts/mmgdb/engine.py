@@ -17,8 +17,8 @@ import gdb
 from mmgdb import target
 
 REPLY_MAX = 1 << 16
-PATIENCE_S = 5          # after this time its state is checked (Engine.look_after)
-STALL_S = 30            # without an answer to a request for so long, it hangs
+TIMEOUT_S = 5          # after this time its state is checked (Engine.look_after)
+STALL_S = 30            # if there is no answer to a request for so long, it hangs
 # for planning in a large process, or ending a trace, with the names of all functions, on a slow disk
 LONG_S = 900
 
@@ -71,7 +71,7 @@ class Engine:
         end = time.monotonic() + limit
         while True:
             watched = [self.control] if self.hits.ended else [self.control, self.hits.sock]
-            ready = select.select(watched, [], [], PATIENCE_S)[0]
+            ready = select.select(watched, [], [], TIMEOUT_S)[0]
             if not ready:
                 self.look_after()
             if not ready and time.monotonic() > end:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""events: what gdb tells of the process while a watch lasts, and what that means for it.
+"""events: what gdb reports of the process during a watch, and what that means for the watch.
 
-exec. gdb keeps breakpoints at addresses over an exec, and would insert them into the new program. It tells Python of none, but
-in the midst of it it drops and reads symbols, before it inserts anything: at each of these the watch looks
-whether the memory it knew is gone.
+exec. gdb keeps breakpoints at addresses over an exec, and would insert them into the new program. It reports
+no exec to Python, but during one it drops and reads symbols, before it inserts anything: at each of these
+events the watch checks whether the memory that it knew is gone.
 
-stop. Threads may stand on traps; which of them gdb will step over in silence depends on which is selected (hits.Hits.look).
+stop. Threads may be at traps; which of these gdb will step over without a report depends on which thread is
+selected (hits.Hits.look).
 """
 import gdb
 
@@ -21,7 +22,7 @@ class Events:
     def __init__(self, watch):
         self.watch = watch
         self.connected = []
-        self.elsewhere = 0          # the process that gdb has replaced by another one, if that was reported
+        self.elsewhere = 0          # gdb has another process instead of this one: already reported
 
     def connect(self):
         for name in LOOKS:
@@ -82,10 +83,13 @@ class Events:
         inferior = gdb.selected_inferior()
         if inferior.num == self.watch.number and inferior.pid not in (0, self.watch.pid, self.elsewhere):
             self.elsewhere = inferior.pid
-            gdb.write("mmleak: gdb is in process %d now; only what %d does is counted\n" % (inferior.pid, self.watch.pid), gdb.STDERR)
+            gdb.write(
+                "mmleak: gdb is in process %d now; only what %d does is counted\n" %
+                (inferior.pid, self.watch.pid), gdb.STDERR)
 
     def prompt(self):
-        """Another thread may have been selected. A Ctrl-C may have kept from us that the process has ended."""
+        """Another thread may have been selected; or the process may have ended unnoticed, because of a
+        Ctrl-C."""
         self.watch.show_messages()
         if not target.traced_by_us(self.watch.pid):
             self.watch.gone(gdb.convenience_variable("_exitcode"))

@@ -40,8 +40,9 @@ SIGINT = frozenset([signal.SIGINT])
 class Hits:
     """SOCK: to the relay. OVER(why) is called once, when the relay ends the watch (why None) or does not
     answer."""
-    __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early",
-                 "unasked", "calls", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop", "leftover")
+    __slots__ = ("sock", "pid", "traps", "over", "ended", "stop_now", "stopped", "depth", "early", "unasked",
+                 "calls", "reported", "last", "same", "seq", "out", "inbox", "registers", "short", "in_stop",
+                 "leftover")
 
     def __init__(self, sock, pid, number, over):
         self.sock = sock
@@ -82,7 +83,8 @@ class Hits:
     def serve(self, site, address):
         """The generator behind `server`."""
         answer, told, taken = False, True, False
-        mask, block, unblock, sigint, tell = _signal.pthread_sigmask, signal.SIG_BLOCK, signal.SIG_UNBLOCK, SIGINT, self.tell
+        mask, block, unblock = _signal.pthread_sigmask, signal.SIG_BLOCK, signal.SIG_UNBLOCK
+        sigint, tell = SIGINT, self.tell
         while True:
             try:
                 while True:
@@ -106,7 +108,7 @@ class Hits:
 
     def tell(self, site, address):
         """Report a hit of the selected thread. Returns whether the process shall stop. An error here must not
-        end the generator with SIGINT blocked."""
+        end the generator while SIGINT is blocked."""
         try:
             return self.tell_hit(site, address)
         except Exception as error:
@@ -142,7 +144,8 @@ class Hits:
         pcs = frames.call_frames(min(self.depth, FRAMES_MAX))
         start = len(self.short)
         end = start + len(pcs) * wire.WORD
-        memoryview(self.out)[start:end].cast("Q")[:] = memoryview(wire.struct.pack("%dQ" % len(pcs), *pcs)).cast("Q")
+        words = memoryview(wire.struct.pack("%dQ" % len(pcs), *pcs)).cast("Q")
+        memoryview(self.out)[start:end].cast("Q")[:] = words
         return end
 
     def shall_stop(self):
@@ -213,7 +216,8 @@ class Hits:
     def send(self, message, fds=()):
         """Send END, EXEC, MOVED or THREAD_END. A relay that is gone is noticed elsewhere."""
         try:
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, b"".join(fd.to_bytes(4, "little") for fd in fds))] if fds else []
+            numbers = b"".join(fd.to_bytes(4, "little") for fd in fds)
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, numbers)] if fds else []
             self.sock.sendmsg([message], rights)
         except OSError:
             pass
@@ -236,7 +240,8 @@ class Hits:
         self.after_calls()
         self.tell_early(tid)
         self.early = {one: told for one, told in self.last.items()
-                      if (not (one == tid == self.reported) or self.unasked.get(one) == told) and self.stands(one, told)}
+                      if (not (one == tid == self.reported) or self.unasked.get(one) == told)
+                      and self.stands(one, told)}
 
     def tell_early(self, tid):
         trap = self.traps.at(gdb.newest_frame().pc())
@@ -252,7 +257,8 @@ class Hits:
         at its old position, with a hit that was reported."""
         told = self.last.get(tid)
         if told is not None and self.stands(tid, told):
-            self.calls.setdefault(tid, collections.deque(maxlen=CALLS_MAX)).append((told, self.unasked.get(tid)))
+            self.calls.setdefault(tid, collections.deque(maxlen=CALLS_MAX)).append(
+                (told, self.unasked.get(tid)))
 
     def after_calls(self):
         """Find the threads that are back at their position before a call."""

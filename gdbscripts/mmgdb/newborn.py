@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """newborn: children that gdb has not looked at yet.
 
-When the process stops, one of its threads may just have forked: the kernel has given gdb the child, stopped and with our traps in
-its copy of the code, but gdb has not come to that event. It will take out of the child what breakpoints it has by then. If ours
-are deleted before, or if gdb lets the process go first, the child dies of them. So they are taken out here, at each
-stop and before any is deleted; that gdb does so again, later, does no harm. A child of vfork has no copy: it is left alone.
+When the process stops, one of its threads may just have forked: the kernel has made gdb the tracer of the
+child, which is stopped and has our traps in its copy of the code, but gdb has not handled that event yet.
+When it does, it removes from the child the breakpoints that it has then. If ours were deleted before, or if
+gdb detaches from the process first, the child dies of them. So they are removed here, at each stop and before
+any of them is deleted; that gdb does so again, later, does no harm. A child of vfork has no copy: it is left
+alone.
 """
 import os
 
@@ -15,7 +17,7 @@ INT3 = b"\xcc"
 
 
 def children(pid):
-    """Of all its threads."""
+    """The children of all its threads."""
     try:
         threads = os.listdir("/proc/%d/task" % pid)
     except OSError:
@@ -31,14 +33,16 @@ def children(pid):
 
 
 def clean(pid, known, places):
-    """Take what stands at PLACES, (address, code), out of those children of PID that gdb traces and does not have as KNOWN inferiors."""
+    """Remove the traps at PLACES, (address, code), from the children of PID that gdb traces and does not have
+    as KNOWN inferiors."""
     for child in children(pid):
         if child not in known and traced_by_us(child) and not kernel.same_memory(pid, child):
             restore(child, places)
 
 
 def restore(pid, places):
-    """The code's first byte, wherever a trap is. OSError: it has gone, or the address means nothing in it."""
+    """Write back the first byte of the code wherever there is a trap. OSError: the process is gone, or has
+    nothing at the address."""
     try:
         memory = os.open("/proc/%d/mem" % pid, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

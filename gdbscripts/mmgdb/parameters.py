@@ -31,8 +31,8 @@ tree or the installation has it; else the first one in the PATH."""
 
 
 class Depth(Setting):
-    """How many frames of a stack are kept, 1 to 256, or "unlimited" for as many
-as the program keeps. Counts from the next `mmleak start` on, as --depth."""
+    """How many frames of a stack are recorded, 1 to 256, or "unlimited" for as many
+as the program records. Counts from the next `mmleak start` on, as --depth."""
     set_doc = "Set how many frames of a stack are kept."
     show_doc = "Show how many frames of a stack are kept."
 
@@ -42,14 +42,14 @@ as the program keeps. Counts from the next `mmleak start` on, as --depth."""
 
 class StackBytes(Depth):
     """The most that is copied of a stack, 0 to 131072, or "unlimited" for as much
-as the program copies if it is not told. Counts from the next `mmleak start` on, as
+as the program copies by default. Counts from the next `mmleak start` on, as
 --stack-bytes."""
     set_doc = "Set how many bytes of a stack are copied."
     show_doc = "Show how many bytes of a stack are copied."
 
 
 class Sizes(Setting):
-    """Sizes of blocks as the allocator keeps them (usable), or as they were asked for
+    """Sizes of blocks as the allocator has rounded them (usable), or as they were requested
 (exact: one more stop for each allocation). Counts from the next `mmleak start` on,
 as --sizes."""
     set_doc = "Set which sizes of blocks are counted."
@@ -74,8 +74,8 @@ past-main on`."""
 
 
 class TraceDir(Setting):
-    """Where a watch keeps its trace while it has no file of its own (-o). Such a trace goes with
-the next watch, or with gdb. Not set: the folder for temporary files."""
+    """Where the trace of a watch is written if it has no file of its own (-o). Such a trace is
+deleted with the next watch, or at the end of gdb. Not set: the folder for temporary files."""
     set_doc = "Set where traces without a name are kept."
     show_doc = "Show where traces without a name are kept."
     nothing = "not set: the folder for temporary files"
@@ -113,8 +113,9 @@ class Prefix(gdb.Command):
 
 set_prefix, show_prefix = Prefix("set mmleak"), Prefix("show mmleak")
 program = Program("program", gdb.PARAM_OPTIONAL_FILENAME, "", "The program mmattach is %s.")
-depth = Depth("depth", gdb.PARAM_ZUINTEGER_UNLIMITED, -1, "Frames of a stack that are kept: %s.")
-stack_bytes = StackBytes("stack-bytes", gdb.PARAM_ZUINTEGER_UNLIMITED, -1, "Bytes of a stack that are copied: %s.")
+depth = Depth("depth", gdb.PARAM_ZUINTEGER_UNLIMITED, -1, "Frames of a stack that are recorded: %s.")
+stack_bytes = StackBytes("stack-bytes", gdb.PARAM_ZUINTEGER_UNLIMITED, -1,
+                         "Bytes of a stack that are copied: %s.")
 sizes = Sizes("sizes", gdb.PARAM_ENUM, "usable", "Sizes of blocks: %s.", ["usable", "exact"])
 family = Family("family", gdb.PARAM_STRING, "", "Families that are watched: %s.")
 unwinder = Unwinder("unwinder", gdb.PARAM_ENUM, "mmattach", "Stacks are walked by: %s.", ["mmattach", "gdb"])

@@ -44,7 +44,8 @@ def who_points_at(text):
     show_memory(inferior.pid, found, threads, low)
     total = len(found) + sum(low <= v < high for _, _, values in threads for _, v in values)
     gdb.write("%s found in %.1f MiB of memory and the registers of %d threads\n" %
-              ("nothing was" if not total else "%d pointer%s" % (total, "" if total == 1 else "s"), read / 1048576, len(threads)))
+              ("nothing was" if not total else "%d pointer%s" % (total, "" if total == 1 else "s"),
+               read / 1048576, len(threads)))
     if swapped:
         gdb.write("%d pages are swapped out and were not looked at\n" % swapped)
 
@@ -65,15 +66,18 @@ def blocks_at(pid, addresses):
     if not addresses or session.seen() != pid:
         return {}
     with session.Snapshot() as trace:
-        answer = json.loads(program.run("report", "--format", "json", "--block-at", ",".join("0x%x" % a for a in addresses), trace))
+        answer = json.loads(
+            program.run("report", "--format", "json", "--block-at", ",".join("0x%x" % a for a in addresses),
+                        trace))
     return {int(entry["address"], 16): min(entry["blocks"], key=lambda block: block["bytes"])
             for entry in answer["block_at"] if entry["blocks"]}
 
 
 def block_text(block):
-    taken = next((frame["function"] for frame in block["stack"][block["wrappers"]:] if frame["function"]), "")
-    entry = " (group %d of family %s)" % (block["entry"], block["family"]) if block["entry"] else ""
-    return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"], ", allocated by " + taken if taken else "", entry)
+    site = next((frame["function"] for frame in block["stack"][block["wrappers"]:] if frame["function"]), "")
+    group = " (group %d of family %s)" % (block["entry"], block["family"]) if block["entry"] else ""
+    return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"],
+                                              ", allocated by " + site if site else "", group)
 
 
 def describe(pid, address):
@@ -107,7 +111,8 @@ def registers_of(inferior):
 
 def general(frame):
     values = [(r.name, int(frame.read_register(r.name).cast(gdb.lookup_type("unsigned long"))) & WORD_MASK)
-              for r in frame.architecture().registers("general") if r.name not in ("eflags", "cs", "ss", "ds", "es", "fs", "gs")]
+              for r in frame.architecture().registers("general")
+              if r.name not in ("eflags", "cs", "ss", "ds", "es", "fs", "gs")]
     return dict(values)["rsp"], values
 
 

@@ -32,8 +32,9 @@ def find():
     if version is None:
         raise gdb.GdbError("%s is not mmattach, or does not run" % path)
     if version != VERSION:
-        raise gdb.GdbError("%s is mmattach %s, but these scripts belong to %s: take both from the same place" %
-                           (path, version, VERSION))
+        raise gdb.GdbError(
+            "%s is mmattach %s, but these scripts belong to %s: take both from the same place" %
+            (path, version, VERSION))
     return path
 
 
@@ -57,7 +58,8 @@ def version_of(path):
 def output(words):
     """Run it to its end: (status, its stdout, its stderr)."""
     try:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
     except OSError as error:
         raise gdb.GdbError("cannot run %s: %s" % (words[0], error.strerror))
     with process:

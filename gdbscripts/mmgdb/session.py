@@ -29,12 +29,15 @@ def start(options):
     """Begin to watch the selected process."""
     global watch
     if watch is not None:
-        raise gdb.GdbError("%d is being watched already; `mmleak stop` ends that, `mmleak reset` forgets what was counted" % watch.pid)
+        raise gdb.GdbError(
+            "%d is being watched already; `mmleak stop` ends that, `mmleak reset` forgets what was counted" %
+            watch.pid)
     path = program.find()
     inferior = target.check()
     options = words.expand_home(options)
     place = words.value_of(options, "-o", "--output")
-    watch = Watch(path, inferior, options, os.path.abspath(place) if place else new_trace(), place is not None, over)
+    watch = Watch(path, inferior, options,
+                  os.path.abspath(place) if place else new_trace(), place is not None, over)
     said = watch.start()
     watch.show_messages()
     gdb.write("watching %d, %s; `continue` lets it run\n" % (watch.pid, said))
@@ -88,14 +91,16 @@ def hand_over(duration):
         said = handed.ask(request.strip())
     except gdb.GdbError as error:
         handed.finish(None)
-        raise gdb.GdbError("mmattach cannot go on with %d: %s; the watch is over: `mmleak report`" % (handed.pid, error))
+        raise gdb.GdbError("mmattach cannot go on with %d: %s; the watch is over: `mmleak report`" %
+                           (handed.pid, error))
     finally:
         # after a Ctrl-C no answer is read, but the engine continues all the same
         if not handed.over:
             keep(handed)
             handed.finish(None)
     gdb.write("%s: mmattach (%d) goes on without gdb%s; `kill -INT %d` ends it, then `mmattach report %s`\n" %
-              (said, handed.engine.process.pid, " for " + duration if duration else "", handed.engine.process.pid, handed.trace))
+              (said, handed.engine.process.pid, " for " + duration if duration else "",
+               handed.engine.process.pid, handed.trace))
 
 
 # Traces
@@ -107,7 +112,8 @@ def own_folder():
         try:
             folder = tempfile.mkdtemp(prefix="mmleak-", dir=os.path.expanduser(place) if place else None)
         except OSError as error:
-            raise gdb.GdbError("there is no room for the trace: %s: %s (set mmleak trace-dir)" % (error.filename, error.strerror))
+            raise gdb.GdbError("there is no room for the trace: %s: %s (set mmleak trace-dir)" %
+                               (error.filename, error.strerror))
     return folder
 
 
@@ -134,7 +140,8 @@ def new_trace():
 
 def drop_trace():
     """Delete the last watch's trace, if it is one of ours."""
-    if trace is not None and folder is not None and os.path.dirname(trace) == folder and os.path.exists(trace):
+    if trace is not None and folder is not None and os.path.dirname(trace) == folder and os.path.exists(
+            trace):
         os.unlink(trace)
 
 
@@ -194,7 +201,9 @@ def copy(source, name):
     """With the same access rights as traces written by mmattach: for the user alone."""
     try:
         # a pipe without a reader must not block gdb
-        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        fd = os.open(name,
+                     os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+                     0o600)
         with open(source, "rb") as data, os.fdopen(fd, "wb") as out:
             shutil.copyfileobj(data, out)
     except OSError as error:

@@ -65,7 +65,8 @@ class Timer:
 
 def interrupt_is_ours():
     """Does gdb stop at a SIGINT without passing it to the process? (`info signals`: stop, print, pass)"""
-    words = re.search(r"^SIGINT\s+(\S+)\s+\S+\s+(\S+)", gdb.execute("info signals SIGINT", to_string=True), re.M)
+    words = re.search(r"^SIGINT\s+(\S+)\s+\S+\s+(\S+)", gdb.execute("info signals SIGINT", to_string=True),
+                      re.M)
     return bool(words) and words.groups() == ("Yes", "No")
 
 

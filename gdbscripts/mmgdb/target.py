@@ -50,10 +50,12 @@ def check():
     refuse_other_kinds(inferior)
     refuse_other_machines(inferior.pid)
     if gdb.current_recording():
-        raise gdb.GdbError("the process is being recorded; `record stop` first: what is replayed would be counted twice")
+        raise gdb.GdbError(
+            "the process is being recorded; `record stop` first: what is replayed would be counted twice")
     thread = gdb.selected_thread()
     if thread is None or not thread.is_stopped():
-        raise gdb.GdbError("the process is running: stop it first (`interrupt`), then `mmleak start`, then `continue`")
+        raise gdb.GdbError(
+            "the process is running: stop it first (`interrupt`), then `mmleak start`, then `continue`")
     return inferior
 
 
@@ -63,11 +65,13 @@ def refuse_other_kinds(inferior):
         return
     kind = getattr(getattr(inferior, "connection", None), "type", "core file, or a remote target")
     if kind == "core":
-        raise gdb.GdbError("this is a core file: nothing happens in it any more that could be watched\n"
-                           "a trace that was saved while the process lived is reported by `mmattach report TRACE`")
-    raise gdb.GdbError("this is a %s; mmleak is for processes on this machine that gdb itself has attached to or started\n"
-                       "on the machine of the process: `mmattach -p PID`, or gdb there" %
-                       ("remote target" if "remote" in kind and "core" not in kind else kind))
+        raise gdb.GdbError(
+            "this is a core file: nothing happens in it any more that could be watched\n"
+            "a trace that was saved while the process lived is reported by `mmattach report TRACE`")
+    raise gdb.GdbError(
+        "this is a %s; mmleak is for processes on this machine that gdb itself has attached to or started\n"
+        "on the machine of the process: `mmattach -p PID`, or gdb there" %
+        ("remote target" if "remote" in kind and "core" not in kind else kind))
 
 
 def refuse_other_machines(pid):

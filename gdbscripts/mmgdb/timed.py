@@ -14,7 +14,7 @@ class TimedRun:
         self.watch, self.seconds = watch, seconds
         self.rings = 0
         self.interrupted = False    # we have stopped it ourselves
-        self.told = False
+        self.reported = False
 
     def go(self):
         """Returns whether the process stopped because the time was over."""
@@ -28,8 +28,9 @@ class TimedRun:
         by_us = self.interrupted or self.watch.hits.stopped
         self.watch.hits.stopped = False
         if not self.watch.over and not by_us:
-            gdb.write("mmleak: the process has stopped after %.1f s of %g s; the watch goes on: `continue`, `mmleak stop`, "
-                      "`mmleak report`\n" % (time.monotonic() - began, self.seconds), gdb.STDERR)
+            gdb.write("mmleak: the process has stopped after %.1f s of %g s; the watch goes on: `continue`, "
+                      "`mmleak stop`, `mmleak report`\n" % (time.monotonic() - began, self.seconds),
+                      gdb.STDERR)
         return by_us and not self.watch.over
 
     def ring(self):
@@ -50,7 +51,8 @@ class TimedRun:
         return thread is None or thread.is_running()
 
     def complain(self):
-        if not self.interrupted and not self.told and self.running():
-            self.told = True
-            gdb.write("mmleak: the time is over, but the process calls nothing that is watched, and SIGINT would not stop it "
-                      "or is passed to it: it stops at its next such call, or by Ctrl-C\n", gdb.STDERR)
+        if not self.interrupted and not self.reported and self.running():
+            self.reported = True
+            gdb.write("mmleak: the time is over, but the process calls nothing that is watched, and SIGINT "
+                      "would not stop it or is passed to it: it stops at its next such call, or by Ctrl-C\n",
+                      gdb.STDERR)

@@ -3,9 +3,10 @@
 
 They are internal: negative numbers, not in `info breakpoints`, not touched by `delete` or `disable`.
 
-gdb resolves *ADDRESS anew in every program it has: as soon as a second inferior is there, each breakpoint gets
-a location in that, too, at an address that means nothing there. Inserting it would write into other people's code, or fail,
-and then nothing can be continued. So all locations outside of the watched process are disabled when they appear.
+gdb resolves *ADDRESS anew in every program it has: as soon as there is a second inferior, each breakpoint
+gets a location in that, too, at an address that means nothing there. Inserting it would write into another
+program's code, or fail, and then no process can be continued. So all locations outside of the watched process
+are disabled when they appear.
 """
 import errno
 import operator
@@ -16,10 +17,11 @@ from mmgdb import newborn
 
 
 class Trap(gdb.Breakpoint):
-    """One of them. SERVE is called for each hit, with no argument, and says whether the process shall stop.
+    """One breakpoint. SERVE is called for each hit, with no argument, and returns whether the process shall
+    stop.
 
-    gdb looks `stop` up and calls it. Both must be C: where Python code of its own begins to run, a Ctrl-C that is pending is
-    raised before its first `try`, and the hit were lost.
+    gdb looks up `stop` and calls it. Both must be written in C: where a Python function begins to run, a
+    pending Ctrl-C is raised before its first `try`, and the hit would be lost.
     """
     stop = property(operator.attrgetter("serve"))
 
@@ -39,9 +41,10 @@ class Traps:
         self.sorting = False
 
     def plant(self, site, address, code, serve):
-        """0; -EILSEQ if other bytes than CODE are there, -EIO if it fails. Twice is once.
+        """0; -EILSEQ if other bytes than CODE are there, -EIO if it fails. A second call does nothing.
 
-        gdb reads, and resolves an address, in the inferior that is selected: in another one nothing is planted.
+        gdb reads memory and resolves addresses in the selected inferior: if that is another one, nothing is
+        planted.
         """
         trap = self.all.get(site)
         if trap is not None and trap.is_valid():
@@ -59,7 +62,7 @@ class Traps:
         return 0
 
     def forget(self, sites):
-        """A thread that runs may fork before the last is deleted: what is born by then is cleaned, too."""
+        """A running thread may fork before the last trap is deleted: such a child is cleaned, too."""
         traps = [self.all[site] for site in sites if site in self.all]
         self.clean_newborn(traps)
         for trap in traps:
@@ -69,9 +72,10 @@ class Traps:
         self.clean_newborn(traps)
 
     def clean_newborn(self, traps=None):
-        """The process has stopped (all), or these are being deleted."""
+        """To be called when the process has stopped (all traps), or for TRAPS that are being deleted."""
         traps = self.all.values() if traps is None else traps
-        newborn.clean(self.pid, {i.pid for i in gdb.inferiors()}, [(trap.address, trap.code) for trap in traps])
+        newborn.clean(self.pid, {i.pid for i in gdb.inferiors()},
+                      [(trap.address, trap.code) for trap in traps])
 
     def remove_all(self):
         self.forget(list(self.all))
@@ -81,7 +85,7 @@ class Traps:
         return next((t for t in self.all.values() if t.address == address), None)
 
     def count_in(self, number):
-        """From now on they count in this inferior."""
+        """From now on the traps count in this inferior, too."""
         self.numbers = {number}
         for trap in self.all.values():
             self.keep_to_ours(trap)
@@ -92,7 +96,8 @@ class Traps:
             self.keep_to_ours(breakpoint)
 
     def keep_to_ours(self, trap):
-        """Only in our processes. Without locations in gdb's Python (before 13) nothing can be done here."""
+        """Enable its locations in our processes only. Before gdb 13, Python has no locations, and nothing can
+        be done here."""
         self.sorting = True
         try:
             for location in getattr(trap, "locations", ()):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """unwinders: no Python of gdb's own runs while gdb handles what happens in the process.
 
-For each frame gdb asks the unwinders that are written in Python, by a Python function (gdb._execute_unwinders), also when none is
-registered. A Ctrl-C that comes while that function runs is raised in it, and gdb then drops the event it was about to handle: the
-prompt is there, but a thread, and the child it has just forked, stay stopped for ever, and the other threads run. (gdb 13, without
-any script: 12 of 7,660 Ctrl-Cs while children were born; with this, none of 7,801.) So as long as none is registered, a function
-that is C stands for it: nothing is raised in C.
+For each frame gdb asks the unwinders that are written in Python, by a Python function
+(gdb._execute_unwinders), also when none is registered. A Ctrl-C that comes while that function runs is raised
+in it, and gdb then drops the event it was about to handle: it shows its prompt, but a thread, and the child
+that it has just forked, stay stopped for ever, and the other threads run. (gdb 13, without any script: 12 of
+7,660 Ctrl-Cs while children were born; with this module, none of 7,801.) So as long as no unwinder is
+registered, that function is replaced by one written in C: nothing is raised in C.
 """
 import gdb
 
@@ -21,7 +22,8 @@ def none_registered():
 
 
 class Unwinders:
-    """For one watch. `look` is called where one may have been registered: at a prompt, and when a file's scripts have been loaded."""
+    """For one watch. `look` is called when an unwinder may have been registered: at a prompt, and after the
+    scripts of a file were loaded."""
 
     def __init__(self):
         self.name = next((name for name in NAMES if hasattr(gdb, name)), None)

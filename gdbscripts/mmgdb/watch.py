@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
 """watch: one watch, from its start to its end.
 
-    start       engine started; it plans, we plant; "ready"
-    on it goes  gdb calls the traps, hits.py tells them; events.py calls what is below
-    finish      the traps first, whatever else fails; then the engine makes its trace whole
+    start       the engine is started; it plans, we plant; it reports "ready"
+    meanwhile   gdb calls the traps, and hits.py reports the hits; events.py calls what is below
+    finish      the traps are removed, whatever else fails; then the engine completes its trace
 
-It ends by the user's wish, with the process (exit, kill, exec, detach), with gdb, or because the engine says so or is gone. Whatever
-comes, the traps are out of the process before it runs the next time.
+It ends when the user wants it, with the process (exit, kill, exec, detach), with gdb, or because the engine
+says so or is gone. In any case the traps are removed from the process before it runs the next time.
 """
 import os
 import signal
@@ -23,8 +23,8 @@ from mmgdb.unwinders import Unwinders
 
 
 class Watch:
-    """A watch of INFERIOR by the program PATH, with OPTIONS, the user's. TRACE is the file they name (KEPT), or one for
-    this session only. DONE(self) is called when it is over."""
+    """A watch of INFERIOR by the program PATH, with the user's OPTIONS. TRACE is the file that these name
+    (KEPT), or one for this session only. DONE(self) is called when it is over."""
 
     def __init__(self, path, inferior, options, trace, kept, done):
         self.number, self.pid = inferior.num, inferior.pid
@@ -47,7 +47,7 @@ class Watch:
         self.unwinders = Unwinders()
 
     def start(self):
-        """Plant. What the engine says when it is ready; gdb.GdbError if it could not."""
+        """Plant. Returns what the engine reports when it is ready; gdb.GdbError if that failed."""
         self.events.connect()
         try:
             reply = self.engine.receive(LONG_S)
@@ -91,12 +91,14 @@ class Watch:
     # The end
 
     def finish_held(self, request, note):
-        """The same when the process or gdb has ended it: a Ctrl-C that was meant for the process is not for the trace."""
+        """The same if the process or gdb has ended it: a Ctrl-C that was meant for the process must not break
+        off the end of the trace."""
         with Held():
             self.finish(request, note)
 
     def finish(self, request, note=None):
-        """The traps go; then REQUEST (end, quit, None: it needs none) to the engine. Its answer, "" if it is gone. Once is enough."""
+        """Remove the traps, then send REQUEST (end, quit; None: nothing) to the engine. Returns its answer,
+        "" if it is gone. A second call does nothing."""
         if self.over:
             return ""
         with Held():
@@ -108,10 +110,12 @@ class Watch:
             return self.engine.ask(request) if request else ""
         except KeyboardInterrupt:
             if request != "quit":
-                note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (self.engine.process.pid, self.trace)
+                note = "the trace is not whole yet: mmattach (%d) goes on writing %s" % (
+                    self.engine.process.pid, self.trace)
         except Gone:
             if request != "quit":
-                note = "mmattach has ended before its time, and the watch with it; the trace may lack its last second"
+                note = ("mmattach has ended before its time, and the watch with it; "
+                        "the trace may lack its last second")
         except gdb.GdbError as error:
             note = "the end of the trace: %s" % error
         finally:
@@ -121,7 +125,8 @@ class Watch:
         return ""
 
     def lift_for_hand_over(self):
-        """The traps go, the engine stays. Since when nothing is seen: CLOCK_MONOTONIC, in nanoseconds."""
+        """Remove the traps; the engine stays. Returns since when nothing is seen: CLOCK_MONOTONIC, in
+        nanoseconds."""
         with Held():
             self.handing_over = self.hits.ended = True
             since = int(time.monotonic() * 1e9)
@@ -141,17 +146,22 @@ class Watch:
     # What becomes of the process
 
     def check_exec(self):
-        """Its memory is gone, but the process is there: it runs another program, in which our addresses mean nothing."""
+        """If its memory is gone but the process exists, it runs another program, in which our addresses mean
+        nothing."""
         trap = next(iter(self.hits.traps.all.values()), None)
-        if self.over or trap is None or not target.has_gone(self.memory, trap.address) or not target.alive(self.pid):
+        if self.over or trap is None or not target.has_gone(self.memory, trap.address):
+            return
+        if not target.alive(self.pid):
             return
         with Held():
             self.hits.traps.remove_all()
         self.hits.send(wire.head(wire.EXEC))
-        self.finish_held("end", "the process runs another program now, and the watch is over: `mmleak report`")
+        self.finish_held("end",
+                         "the process runs another program now, and the watch is over: `mmleak report`")
 
     def gone(self, exit_code):
-        """gdb has it no longer: it has ended, was killed, was detached from, or a child is followed."""
+        """gdb does not have the process any more: it has ended, was killed or detached, or gdb follows a
+        child."""
         if self.handing_over:
             return
         if target.alive(self.pid):
@@ -163,19 +173,21 @@ class Watch:
         self.finish_held("end", "%d has ended, and the watch with it: `mmleak report`" % self.pid)
 
     def new_inferior(self, inferior):
-        """Is it made for a child that gdb follows? That is seen when its thread is there."""
+        """Note it: if gdb has made it to follow a child, that is known when its thread is there."""
         if gdb.parameter("follow-fork-mode") == "child":
             self.heirs.add(inferior.num)
 
     def new_thread(self, inferior):
-        """gdb follows a child, with its copies of our breakpoints: the watch goes on there. At once, for its first call may be exec."""
+        """If gdb follows a child, which has copies of our breakpoints, the watch continues there: at once,
+        for its first call may be exec."""
         if inferior.num not in self.heirs:
             return
         self.heirs.discard(inferior.num)
         if target.parent(inferior.pid) != self.pid:
             return
         if kernel.same_memory(self.pid, inferior.pid):
-            self.finish_held("end", "gdb follows a child of vfork, which runs another program; the watch is over: `mmleak report`")
+            self.finish_held("end", "gdb follows a child of vfork, which runs another program; "
+                                    "the watch is over: `mmleak report`")
         else:
             with Held():
                 self.follow(inferior)
@@ -192,7 +204,7 @@ class Watch:
 
 
 def wait_status(exit_code):
-    """As the kernel has it: the code's byte, or the signal."""
+    """A wait status as the kernel's: with the exit code, or the signal."""
     if exit_code is not None:
         return (exit_code & 0xff) << 8
     ended_by = gdb.convenience_variable("_exitsignal")
@@ -204,7 +216,11 @@ def frames_wanted(words):
     if parameters.unwinder.value != "gdb":
         return 0
     for i, word in enumerate(words):
-        depth = word[8:] if word.startswith("--depth=") else words[i + 1] if word == "--depth" and i + 1 < len(words) else ""
+        depth = ""
+        if word.startswith("--depth="):
+            depth = word[8:]
+        elif word == "--depth" and i + 1 < len(words):
+            depth = words[i + 1]
         if depth.isdigit():
             return int(depth)
     return FRAMES_MAX

@@ -52,4 +52,5 @@ def option_names(help_text):
 
 def family_names(probes_text):
     """The packs and families that `mmattach probes` lists."""
-    return sorted(set(re.findall(r"^(\w[\w-]*): ", probes_text, re.M) + re.findall(r"^  family (\S+)", probes_text, re.M)))
+    return sorted(set(re.findall(r"^(\w[\w-]*): ", probes_text, re.M) +
+                      re.findall(r"^  family (\S+)", probes_text, re.M)))

@@ -23,7 +23,7 @@ int classify_new(const struct snapshot *s, const struct backing *b, struct class
 	if (!c)
 		return -ENOMEM;
 	c->s = s;
-	c->view = snapshot_cursor_of(s);
+	c->cursor = snapshot_cursor_of(s);
 	c->b = b;
 	intern_init(&c->pool);
 	addrmap_init(&c->vtables, sizeof(uint64_t));
@@ -187,7 +187,7 @@ static bool is_array(struct classify *c, taddr addr, uint64_t size, uint64_t cou
 	for (int i = 0; i < STRIDES_MAX && stride >= 8; i++, stride -= 8) {
 		if (stride * count + 8 + 24 < size)
 			return false;
-		if (snapshot_cursor_word(&c->view, addr + 8 + stride, &next) && next == vptr)
+		if (snapshot_cursor_word(&c->cursor, addr + 8 + stride, &next) && next == vptr)
 			return true;
 	}
 	return false;
@@ -198,12 +198,12 @@ int classify_block(struct classify *c, taddr addr, uint64_t size, uint32_t *clas
 	uint64_t first, second;
 
 	*class = CLASS_NONE;
-	if (size < 8 || !snapshot_cursor_word(&c->view, addr, &first))
+	if (size < 8 || !snapshot_cursor_word(&c->cursor, addr, &first))
 		return 0;
 	if (is_vptr(c, first))
 		return find(c, first, false, class);
 	if (!first || size < 16 || first > (size - 8) / 8 ||
-	    !snapshot_cursor_word(&c->view, addr + 8, &second) || !is_vptr(c, second) ||
+	    !snapshot_cursor_word(&c->cursor, addr + 8, &second) || !is_vptr(c, second) ||
 	    !is_array(c, addr, size, first, second))
 		return 0;
 	return find(c, second, true, class);

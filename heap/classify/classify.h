@@ -56,8 +56,8 @@ size_t classify_count(const struct classify *c);
 must_check int classify_names(struct classify *c);
 
 /*
- * "app::Widget", "app::Widget[]"; mangled if it could not be demangled. NULL: it turned out to be no class.
- * Valid until classify_free.
+ * "app::Widget", "app::Widget[]"; mangled if it could not be demangled. NULL: it is no class after all. Valid
+ * until classify_free.
  */
 const char *classify_name(const struct classify *c, uint32_t class);
 

@@ -39,7 +39,7 @@ struct classify {
 	struct addrmap types;		/* type in the pool, + 1 for an array -> number */
 	struct addrmap families;	/* vptr of a type_info -> whether it is a class's */
 	struct intern pool;
-	struct snapshot_cursor view;
+	struct snapshot_cursor cursor;
 	struct recent {
 		taddr key;
 		uint32_t class;

@@ -2,8 +2,8 @@
 /*
  * content: what seems to be in a block without a class and a stack: text, pointers, numbers, nothing.
  *
- * Only its first bytes are examined (CONTENT_LOOK), and the result is a hint, and worded as one. Texts come
- * from the target: they are quoted, and nothing in them can move a terminal's cursor.
+ * Only its first bytes are examined (CONTENT_LOOK), and the result is a hint, which the text shows. Texts
+ * come from the target: they are quoted, and nothing in them can move a terminal's cursor.
  */
 #ifndef MM_CONTENT_H
 #define MM_CONTENT_H

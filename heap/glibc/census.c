@@ -11,7 +11,7 @@
 #include "base/addr_search.h"
 #include "heap/glibc/glibc.h"
 
-/* Versions whose tcaches are alike are distinguished by their links, once something was freed. */
+/* Versions with the same form of tcaches are distinguished by their links, if something was freed. */
 static const char *by_links(const struct glibc_layout *l)
 {
 	if (!l->links_seen)
@@ -79,7 +79,7 @@ static int take(struct glibc *g)
 
 int census_take(const struct snapshot *s, struct census *out)
 {
-	struct glibc g = { .s = s, .c = out, .view = snapshot_cursor_of(s) };
+	struct glibc g = { .s = s, .c = out, .cursor = snapshot_cursor_of(s) };
 	int err;
 
 	statusline_step("listing the blocks", s->bytes);

@@ -77,7 +77,8 @@ struct census {
 	uint64_t mmapped_chunks_claimed;	/* mp_.n_mmaps, found with it */
 	size_t others;			/* other glibc mallocs in use (dlmopen): their memory is not listed */
 	uint64_t others_bytes;		/* that they have from the system */
-	size_t between;			/* threads that may be inside malloc: it counts before or after */
+	/* threads that may be inside malloc, between a change and its accounting */
+	size_t between;
 	uint64_t foreign_bytes;		/* between pieces of the main heap: other code has called sbrk */
 	uint64_t unseen_bytes;		/* of heaps: after a corrupt chunk, or not in the snapshot */
 	/* places where a thread was at work, of which the extent was guessed: better take another snapshot */

@@ -19,11 +19,11 @@
  *	2.32 and later)
  *	word 1 has become the tcache's key			in a tcache
  *
- * That it is in use and has the same size proves nothing: under churn, the address was allocated again long
- * ago. So the first words are compared with those of the look before. Free overwrites words 0 and 1 (tcache):
- * if they are the same, it is the same block, or its new owner has written the same again. For words 2 and
- * later that does not hold: the new owner may never write there. If they have changed, it may be another
- * block, or a block that is written to; if they have not, that means nothing.
+ * That it is in use and has the same size proves nothing: in a busy program, the address may have been
+ * allocated again long ago. So the first words are compared with those of the look before. Free overwrites
+ * words 0 and 1 (tcache): if they are the same, it is the same block, or its new owner has written the same
+ * again. For words 2 and later that does not hold: the new owner may never write there. If they have changed,
+ * it may be another block, or a block that is written to; if they have not, that means nothing.
  */
 #ifndef MM_CHUNKSTATE_H
 #define MM_CHUNKSTATE_H

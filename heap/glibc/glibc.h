@@ -101,7 +101,7 @@ struct glibc_param {
 struct glibc {
 	const struct snapshot *s;
 	struct census *c;
-	struct snapshot_cursor view;
+	struct snapshot_cursor cursor;
 	struct glibc_layout layout;
 	struct glibc_param param;
 	taddr data_lo, data_hi;		/* the mapping main_arena is in */

@@ -13,9 +13,9 @@ static bool points_back(struct glibc *g, const struct glibc_arena *a, taddr from
 	uint64_t back;
 
 	if (at >= a->bins - 16 && at < a->bins + 16 * GLIBC_BINS - 16)
-		return snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
+		return snapshot_cursor_word(&g->cursor, at + 24, &back) && back == from;
 	return !(at % GLIBC_ALIGN) && glibc_region_at(g, at) &&
-	       snapshot_cursor_word(&g->view, at + 24, &back) && back == from;
+	       snapshot_cursor_word(&g->cursor, at + 24, &back) && back == from;
 }
 
 /* How many of the ring's links are wrong: it stops at the first one, which is returned in @bad. */
@@ -27,7 +27,7 @@ static unsigned follow(struct glibc *g, size_t arena, taddr bin, taddr *bad)
 	for (;;) {
 		struct glibc_region *r;
 
-		if (!snapshot_cursor_word(&g->view, at + 16, &next) || !points_back(g, a, at, next)) {
+		if (!snapshot_cursor_word(&g->cursor, at + 16, &next) || !points_back(g, a, at, next)) {
 			*bad = at;
 			return 1;
 		}
@@ -57,8 +57,8 @@ void glibc_check_bins(struct glibc *g, size_t arena)
 		wrong += n;
 	}
 	if (wrong > (a->busy ? LINKS_IN_BETWEEN : 0))
-		glibc_problem(
-			g, first,
-			"corrupt: a link in the lists of free chunks leads astray here (arena at " PRItaddr ")",
-			a->at);
+		glibc_problem(g, first,
+			      "corrupt: a link in the lists of free chunks leads astray here (arena "
+			      "at " PRItaddr ")",
+			      a->at);
 }

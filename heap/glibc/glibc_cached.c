@@ -52,7 +52,8 @@ static unsigned tcache_bin(const struct glibc_tcache_form *form, uint64_t size)
 		return (unsigned)i;
 	if (size > UINT32_MAX)
 		return UINT32_MAX;
-	return form->exact_bins + (unsigned)__builtin_clz(last_exact) - (unsigned)__builtin_clz((uint32_t)size);
+	return form->exact_bins + (unsigned)__builtin_clz(last_exact) -
+	       (unsigned)__builtin_clz((uint32_t)size);
 }
 
 /*
@@ -138,7 +139,7 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 	struct tcache t;
 	uint64_t word;
 
-	if (!snapshot_cursor_word(&g->view, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN ||
+	if (!snapshot_cursor_word(&g->cursor, fs - 8 * i, &word) || !word || word % GLIBC_ALIGN ||
 	    !read_tcache(g, word, false, &t))
 		return;
 	if (t.filled)
@@ -242,7 +243,8 @@ static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uin
 
 	if (wrong && !t->ending)
 		glibc_problem(g, t->at,
-			      "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64 ")",
+			      "corrupt: a tcache's count is not the length of its list (list %u: %" PRIu64
+			      ")",
 			      i, n);
 }
 
@@ -261,9 +263,9 @@ static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 		if (last)
 			key = last;
 		n++;
-		if (!snapshot_cursor_word(&g->view, mem + 8, &last))
+		if (!snapshot_cursor_word(&g->cursor, mem + 8, &last))
 			last = 0;
-		if (!snapshot_cursor_word(&g->view, mem, &link))
+		if (!snapshot_cursor_word(&g->cursor, mem, &link))
 			link = glibc_unmangle(g, mem, 0);
 		link_at = mem;
 		mem = glibc_unmangle(g, mem, link);
@@ -320,14 +322,15 @@ static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **
 		uint64_t at;
 
 		if (!t->known || t->regs.fs_base <= distance ||
-		    !snapshot_cursor_word(&g->view, t->regs.fs_base - distance, &at) || !at)
+		    !snapshot_cursor_word(&g->cursor, t->regs.fs_base - distance, &at) || !at)
 			continue;
 		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
 			return -ENOMEM;
 		if (read_tcache(g, at, false, &(*out)[*n]))
 			(*n)++;
 		else if (glibc_region_at(g, at))
-			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)", t->tid);
+			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)",
+				      t->tid);
 	}
 	return 0;
 }
@@ -375,17 +378,17 @@ static void follow(struct glibc *g, size_t a, struct cursor *c)
 	}
 	if (!glibc_mark(g, r, chunk, size, &g->c->arenas[a].fast)) {
 		if (!g->no_memory)
-			glibc_problem(
-				g,
-				chunk, "corrupt: a chunk that is in two free lists, or twice in one (fastbin %u of the arena at " PRItaddr ")",
-				c->bin, g->arenas[a].at);
+			glibc_problem(g, chunk,
+				      "corrupt: a chunk that is in two free lists, or twice in one (fastbin "
+				      "%u of the arena at " PRItaddr ")",
+				      c->bin, g->arenas[a].at);
 		return;
 	}
 	c->link_at = chunk + 16;
-	if (!snapshot_cursor_word(&g->view, c->link_at, &link))
+	if (!snapshot_cursor_word(&g->cursor, c->link_at, &link))
 		return;
 	c->chunk = glibc_unmangle(g, c->link_at, link);
-	snapshot_cursor_prefetch(&g->view, c->chunk + 8);
+	snapshot_cursor_prefetch(&g->cursor, c->chunk + 8);
 }
 
 /* Mark the chunks in the fastbins of the arena number @a. */
@@ -398,7 +401,7 @@ static void mark_fastbins(struct glibc *g, size_t a)
 		const taddr link_at = g->arenas[a].at + g->layout.fastbins + 8 * i;
 		uint64_t head;
 
-		if (snapshot_cursor_word(&g->view, link_at, &head) && head)
+		if (snapshot_cursor_word(&g->cursor, link_at, &head) && head)
 			all[n++] = (struct cursor){ head, link_at, i };
 	}
 	while (n) {
@@ -416,7 +419,8 @@ static void learn_from_fastbins(struct glibc *g, int *plain)
 		for (unsigned i = 0; i < GLIBC_FASTBINS; i++) {
 			uint64_t head;
 
-			if (snapshot_cursor_word(&g->view, g->arenas[a].at + g->layout.fastbins + 8 * i, &head) &&
+			if (snapshot_cursor_word(&g->cursor, g->arenas[a].at + g->layout.fastbins + 8 * i,
+						 &head) &&
 			    head)
 				glibc_learn_mangling(g, head + 16, 0, plain);
 		}
@@ -442,7 +446,7 @@ static bool has_key(struct glibc *g, const struct tcache *t)
 	for (unsigned i = 0; i < t->form->bins; i++) {
 		uint64_t key;
 
-		if (t->heads[i] && snapshot_cursor_word(&g->view, t->heads[i] + 8, &key) &&
+		if (t->heads[i] && snapshot_cursor_word(&g->cursor, t->heads[i] + 8, &key) &&
 		    (key == t->at || (key && key == g->key)))
 			return true;
 	}

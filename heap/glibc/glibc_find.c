@@ -91,10 +91,11 @@ static int follow_ring(struct glibc *g, taddr first, uint32_t bins)
 		bool fresh;
 
 		g->looks++;
-		err = !looks_left(g) || at % 8 || count_bins(&g->view, at + bins) < ENOUGH_BINS ? -ENOENT : 0;
+		err = !looks_left(g) || at % 8 || count_bins(&g->cursor, at + bins) < ENOUGH_BINS ? -ENOENT
+												  : 0;
 		if (!err && (!addrmap_slot(&seen, at, &fresh) || add_arena(g, at, bins) < 0))
 			err = -ENOMEM;
-		if (!err && (!fresh || !snapshot_cursor_word(&g->view, at + bins + GLIBC_NEXT, &at)))
+		if (!err && (!fresh || !snapshot_cursor_word(&g->cursor, at + bins + GLIBC_NEXT, &at)))
 			err = -ENOENT;
 	} while (!err && at != first);
 	addrmap_fini(&seen);
@@ -124,7 +125,7 @@ static int try_around(struct glibc *g, taddr at, taddr *bins_end)
 	int err = -ENOENT;
 
 	for (unsigned i = 0; i < 2 * GLIBC_BINS - 1; i++)
-		good[i] = is_bin(&g->view, at - (GLIBC_BINS - 1) * PAIR + i * PAIR);
+		good[i] = is_bin(&g->cursor, at - (GLIBC_BINS - 1) * PAIR + i * PAIR);
 	for (unsigned i = 0; i < GLIBC_BINS; i++)
 		in_window += good[i];
 	for (unsigned first = 0; first < GLIBC_BINS && err == -ENOENT; first++) {
@@ -142,7 +143,8 @@ static int try_around(struct glibc *g, taddr at, taddr *bins_end)
 /* Search @m for main_arena. 0, -ENOENT, -ENOMEM. */
 static int search(struct glibc *g, const struct mapping *m)
 {
-	for (size_t i = snapshot_piece_from(g->s, m->lo); i < g->s->npieces && g->s->pieces[i].lo < m->hi; i++) {
+	for (size_t i = snapshot_piece_from(g->s, m->lo); i < g->s->npieces && g->s->pieces[i].lo < m->hi;
+	     i++) {
 		const struct snapshot_piece *p = &g->s->pieces[i];
 		taddr at = ((p->lo > m->lo ? p->lo : m->lo) + 7) & ~7ull;
 		taddr end = p->lo + p->size < m->hi ? p->lo + p->size : m->hi;
@@ -204,12 +206,12 @@ static void read_arenas(struct glibc *g)
 		struct glibc_arena *a = &g->arenas[i];
 		uint64_t word = 0;
 
-		if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &a->top) ||
-		    !snapshot_cursor_word(&g->view, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
+		if (!snapshot_cursor_word(&g->cursor, a->bins + GLIBC_TOP, &a->top) ||
+		    !snapshot_cursor_word(&g->cursor, a->bins + GLIBC_SYSTEM_MEM, &a->system_mem))
 			glibc_problem(g, a->at, "the arena is not in the snapshot as a whole");
-		if (!snapshot_cursor_word(&g->view, a->bins, &a->last_freed))
+		if (!snapshot_cursor_word(&g->cursor, a->bins, &a->last_freed))
 			a->last_freed = 0;
-		if (!snapshot_cursor_word(&g->view, a->at & ~7ull, &word))
+		if (!snapshot_cursor_word(&g->cursor, a->at & ~7ull, &word))
 			word = 0;
 		a->busy = (uint32_t)word || unlocked;
 		a->contiguous = i == 0 && !(word >> 32 & 2);
@@ -244,7 +246,7 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	uint64_t w[7];
 
 	for (unsigned i = 0; i < 7; i++)
-		if (!snapshot_cursor_word(&g->view, at + 8 * i, &w[i]))
+		if (!snapshot_cursor_word(&g->cursor, at + 8 * i, &w[i]))
 			return false;
 	/*
 	 * mmapped_mem, max_mmapped_mem, sbrk_base, tcache_bins, tcache_max_bytes, tcache_count,
@@ -256,9 +258,10 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
 		return false;
 	for (unsigned shift = 0; shift <= 4; shift += 4) {
-		const int32_t n = half(&g->view, at - 16 - shift),
-			      most_allowed = half(&g->view, at - 12 - shift);
-		const int32_t most = half(&g->view, at - 8 - shift), fixed = half(&g->view, at - 4 - shift);
+		const int32_t n = half(&g->cursor, at - 16 - shift),
+			      most_allowed = half(&g->cursor, at - 12 - shift);
+		const int32_t most = half(&g->cursor, at - 8 - shift),
+			      fixed = half(&g->cursor, at - 4 - shift);
 
 		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) ||
 		    !most != !w[1])
@@ -302,8 +305,8 @@ static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t top, head;
 
-	if (!snapshot_cursor_word(&g->view, a->bins + GLIBC_TOP, &top) ||
-	    !snapshot_cursor_word(&g->view, top + 8, &head))
+	if (!snapshot_cursor_word(&g->cursor, a->bins + GLIBC_TOP, &top) ||
+	    !snapshot_cursor_word(&g->cursor, top + 8, &head))
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	return head < a->system_mem ? head : a->system_mem;
@@ -311,12 +314,13 @@ static uint64_t top_bytes(struct glibc *g, const struct glibc_arena *a)
 
 static struct found weigh(struct glibc *g, const struct mapping *m)
 {
-	struct found f = { .arenas = g->arenas, .narenas = g->narenas, .layout = g->layout, .data_lo = m->lo, .data_hi = m->hi };
+	struct found f = { .arenas = g->arenas, .narenas = g->narenas, .layout = g->layout, .data_lo = m->lo,
+			   .data_hi = m->hi };
 
 	g->data_lo = m->lo;
 	g->data_hi = m->hi;
 	for (size_t i = 0; i < g->narenas; i++) {
-		if (!snapshot_cursor_word(&g->view, g->arenas[i].bins + GLIBC_SYSTEM_MEM,
+		if (!snapshot_cursor_word(&g->cursor, g->arenas[i].bins + GLIBC_SYSTEM_MEM,
 					  &g->arenas[i].system_mem))
 			g->arenas[i].system_mem = 0;
 		f.bytes += g->arenas[i].system_mem;
@@ -336,7 +340,7 @@ static bool is_better(const struct found *f, const struct found *than)
 	return f->bytes - f->top_bytes > than->bytes - than->top_bytes;
 }
 
-/* Keeps the better one of @best and the one that was just found; the other is counted. */
+/* Keeps in @best the better one of it and the malloc that was just found; the other one is counted. */
 static void choose(struct glibc *g, const struct mapping *m, struct found *best)
 {
 	struct found f = weigh(g, m), worse = f;
@@ -382,16 +386,16 @@ int glibc_find(struct glibc *g)
 	free(g->arenas);
 	take(g, &best);
 	if (!g->arenas) {
-		glibc_problem(
-			g,
-			0, "no malloc of glibc was found in the data of any program or library: another allocator, or one that was never used");
+		glibc_problem(g, 0,
+			      "no malloc of glibc was found in the data of any program or library: another "
+			      "allocator, or one that was never used");
 		return -ENOENT;
 	}
 	read_arenas(g);
 	if (!best.used) {
-		glibc_problem(
-			g,
-			g->arenas[0].at, "glibc's malloc is there, but has never been used: the program has another allocator");
+		glibc_problem(g, g->arenas[0].at,
+			      "glibc's malloc is there, but has never been used: the program has another "
+			      "allocator");
 		return -ENOENT;
 	}
 	return 0;

@@ -34,7 +34,7 @@ static taddr link_of(struct glibc *g, taddr chunk)
 {
 	uint64_t link;
 
-	return snapshot_cursor_word(&g->view, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
+	return snapshot_cursor_word(&g->cursor, chunk + 16, &link) ? glibc_unmangle(g, chunk + 16, link) : 1;
 }
 
 /* Does the list lead to its end through free chunks only? */
@@ -77,7 +77,7 @@ static void try_hands(struct glibc *g, const struct snapshot_thread *t)
 	glibc_registers(t, regs);
 	for (size_t i = 0; i < GLIBC_REGS; i++)
 		try_list(g, regs[i]);
-	for (size_t i = 0; i < STACK_WORDS && snapshot_cursor_word(&g->view, t->sp + 8 * i, &word); i++)
+	for (size_t i = 0; i < STACK_WORDS && snapshot_cursor_word(&g->cursor, t->sp + 8 * i, &word); i++)
 		try_list(g, word);
 }
 
@@ -100,7 +100,7 @@ static void find_by_key(struct glibc *g)
 		struct glibc_region *r;
 		uint64_t key, size;
 
-		if (!snapshot_cursor_word(&g->view, c->blocks[i].addr + 8, &key) || key != lost)
+		if (!snapshot_cursor_word(&g->cursor, c->blocks[i].addr + 8, &key) || key != lost)
 			continue;
 		size = glibc_chunk_size(g, c->blocks[i].addr - 16, &r);
 		if (size && r->arena != CENSUS_MMAPPED)

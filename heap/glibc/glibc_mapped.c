@@ -105,7 +105,7 @@ static taddr piece_end(struct search *f, taddr at, taddr end, bool *top)
 	unsigned fences = 0;
 	uint64_t head;
 
-	while (at + 16 <= end && snapshot_cursor_word(&g->view, at + 8, &head)) {
+	while (at + 16 <= end && snapshot_cursor_word(&g->cursor, at + 8, &head)) {
 		const uint64_t size = head & ~(uint64_t)GLIBC_FLAGS;
 		bool fresh;
 
@@ -130,8 +130,8 @@ static taddr try_piece(struct search *f, taddr at, taddr end, bool *top)
 {
 	uint64_t before, head;
 
-	if (!snapshot_cursor_word(&f->g->view, at, &before) ||
-	    !snapshot_cursor_word(&f->g->view, at + 8, &head) || before ||
+	if (!snapshot_cursor_word(&f->g->cursor, at, &before) ||
+	    !snapshot_cursor_word(&f->g->cursor, at + 8, &head) || before ||
 	    (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	return piece_end(f, at, end, top);
@@ -141,14 +141,17 @@ static int add_piece(struct search *f, taddr at, taddr end, bool top)
 {
 	const bool first = f->g->param.sbrk_base && at - f->g->param.sbrk_base < GLIBC_ALIGN;
 	const uint32_t lead = first ? (uint32_t)(at - f->g->param.sbrk_base) : 0;
-	const struct glibc_region r = { .lo = at, .first = at, .hi = end, .arena = 0, .lead = lead, .ends_in_top = top };
+	const struct glibc_region r = {
+		.lo = at, .first = at, .hi = end, .arena = 0, .lead = lead, .ends_in_top = top
+	};
 
 	return glibc_add_region(f->g, &r);
 }
 
 static int add_own(struct glibc *g, taddr base, const struct own_mapping *own)
 {
-	const struct glibc_region r = { .lo = base, .first = own->chunk, .hi = base + own->total, .arena = CENSUS_MMAPPED, .usable = own->usable };
+	const struct glibc_region r = { .lo = base, .first = own->chunk, .hi = base + own->total,
+					.arena = CENSUS_MMAPPED, .usable = own->usable };
 
 	return glibc_add_region(g, &r);
 }
@@ -186,7 +189,7 @@ static void search_pages(struct search *f, taddr at, taddr end)
 		bool top;
 		taddr to;
 
-		if (mapped && find_own(&g->view, at, end, &own)) {
+		if (mapped && find_own(&g->cursor, at, end, &own)) {
 			f->err = add_own(g, at, &own);
 			at += own.total;
 		} else if (pieces && (to = try_piece(f, at, end, &top))) {

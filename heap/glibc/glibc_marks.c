@@ -31,7 +31,7 @@ uint64_t glibc_chunk_size(struct glibc *g, taddr at, struct glibc_region **r)
 	uint64_t head;
 
 	*r = at % GLIBC_ALIGN ? NULL : glibc_region_at(g, at);
-	if (!*r || at < (*r)->first || !snapshot_cursor_word(&g->view, at + 8, &head))
+	if (!*r || at < (*r)->first || !snapshot_cursor_word(&g->cursor, at + 8, &head))
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	return head >= GLIBC_MINSIZE && !(head % GLIBC_ALIGN) && head <= (*r)->hi - at ? head : 0;
@@ -51,7 +51,7 @@ void glibc_learn_mangling(struct glibc *g, taddr link_at, unsigned to_chunk, int
 {
 	uint64_t link;
 
-	if (!snapshot_cursor_word(&g->view, link_at, &link))
+	if (!snapshot_cursor_word(&g->cursor, link_at, &link))
 		return;
 	*plain += plausible(g, link, to_chunk);
 	*plain -= plausible(g, link ^ link_at >> 12, to_chunk);

@@ -94,7 +94,7 @@ static bool fits_heap_max(struct glibc *g, uint64_t max)
 		if (g->arenas[i].at % max != g->layout.heap_info)
 			return false;
 		/* if it cannot be read, it is just being unmapped */
-		if (snapshot_cursor_word(&g->view, g->arenas[i].top & ~(max - 1), &owner) &&
+		if (snapshot_cursor_word(&g->cursor, g->arenas[i].top & ~(max - 1), &owner) &&
 		    owner != g->arenas[i].at)
 			return false;
 	}
@@ -135,9 +135,11 @@ static int try_heap(struct glibc *g, taddr at, taddr end, size_t a)
 	struct glibc_region r = { .lo = at, .arena = (uint32_t)a };
 	uint64_t prev, size;
 
-	if (!snapshot_cursor_word(&g->view, at + 8, &prev) || !snapshot_cursor_word(&g->view, at + 16, &size))
+	if (!snapshot_cursor_word(&g->cursor, at + 8, &prev) ||
+	    !snapshot_cursor_word(&g->cursor, at + 16, &size))
 		return 0;
-	if (!size || size % PAGE || size > g->layout.heap_max || size > end - at || prev % g->layout.heap_max) {
+	if (!size || size % PAGE || size > g->layout.heap_max || size > end - at ||
+	    prev % g->layout.heap_max) {
 		glibc_problem(g, at,
 			      "the heap of an arena has an impossible size or predecessor (%#" PRIx64
 			      ", %#" PRIx64 ")",
@@ -164,7 +166,7 @@ static int heaps_in(struct glibc *g, const struct addrmap *by_arena, size_t i)
 		const size_t *a;
 		uint64_t owner;
 
-		if (!snapshot_cursor_word(&g->view, at, &owner))
+		if (!snapshot_cursor_word(&g->cursor, at, &owner))
 			continue;
 		a = addrmap_get(by_arena, owner);
 		if (a && *a)
@@ -197,7 +199,7 @@ static taddr top_end(struct glibc *g, const struct glibc_arena *a)
 {
 	uint64_t head;
 
-	if (!snapshot_cursor_word(&g->view, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
+	if (!snapshot_cursor_word(&g->cursor, a->top + 8, &head) || (head & GLIBC_FLAGS) != GLIBC_PREV_INUSE)
 		return 0;
 	head &= ~(uint64_t)GLIBC_FLAGS;
 	if (head < GLIBC_MINSIZE || a->top + head < a->top || (a->top + head) % PAGE ||
@@ -243,9 +245,9 @@ static int find_main(struct glibc *g)
 	r.lead = (uint32_t)(r.lo - begin);
 	r.hi = mapped_to(g, r.lo, end) & ~(taddr)(GLIBC_ALIGN - 1);
 	if (!begin || r.hi <= r.lo) {
-		glibc_problem(
-			g,
-			a->top, "what the main arena says of its top and its size does not say where its heap begins");
+		glibc_problem(g, a->top,
+			      "what the main arena says of its top and its size does not say where its heap "
+			      "begins");
 		return 0;
 	}
 	if (r.hi != end || r.hi <= a->top)

@@ -39,7 +39,7 @@ bool walk_leads_on(struct walk *w, taddr at, uint64_t **dead)
 	while (at + 16 <= w->r->hi) {
 		if (at == w->a->top && w->r->ends_in_top)
 			return true;
-		if (!snapshot_cursor_word(&w->g->view, at + 8, &head))
+		if (!snapshot_cursor_word(&w->g->cursor, at + 8, &head))
 			return false;
 		if (!walk_size(head) && !w->r->ends_in_top && at + 16 == w->r->hi)
 			return true;
@@ -90,8 +90,8 @@ static bool looks_free(struct walk *w)
 	const taddr next = w->at + walk_size(w->head);
 	uint64_t before, head;
 
-	return walk_is_head(w, w->at, w->head) && snapshot_cursor_word(&w->g->view, next, &before) &&
-	       snapshot_cursor_word(&w->g->view, next + 8, &head) && before == next - w->at &&
+	return walk_is_head(w, w->at, w->head) && snapshot_cursor_word(&w->g->cursor, next, &before) &&
+	       snapshot_cursor_word(&w->g->cursor, next + 8, &head) && before == next - w->at &&
 	       !(head & GLIBC_PREV_INUSE);
 }
 
@@ -101,14 +101,14 @@ static bool ends_at(struct walk *w, taddr from, taddr next)
 	uint64_t before, head;
 
 	return next % GLIBC_ALIGN == 0 && next > w->at && next < w->r->hi &&
-	       snapshot_cursor_word(&w->g->view, next, &before) && before == next - from &&
-	       snapshot_cursor_word(&w->g->view, next + 8, &head) && !(head & GLIBC_PREV_INUSE) &&
+	       snapshot_cursor_word(&w->g->cursor, next, &before) && before == next - from &&
+	       snapshot_cursor_word(&w->g->cursor, next + 8, &head) && !(head & GLIBC_PREV_INUSE) &&
 	       walk_is_head(w, next, head);
 }
 
 /*
- * Does the thread have the chunk before in a register, or its block, which malloc returns? Another register
- * may have the size of the rest: then @next is the end of both, else 0.
+ * Does the thread have the address of the chunk before in a register, or that of its block, which malloc
+ * returns? Another register may have the size of the rest: then @next is the end of both, else 0.
  */
 static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next)
 {
@@ -143,7 +143,7 @@ static bool leads_past(struct walk *w, taddr next)
 		return false;
 	while (at < next && walk_is_head(w, at, head)) {
 		at += walk_size(head);
-		if (at >= w->r->hi || !snapshot_cursor_word(&w->g->view, at + 8, &head))
+		if (at >= w->r->hi || !snapshot_cursor_word(&w->g->cursor, at + 8, &head))
 			break;
 	}
 	return at > next;
@@ -182,7 +182,7 @@ bool walk_cut(struct walk *w)
 
 void walk_bad_foot(struct walk *w, taddr next, uint64_t before, uint64_t head)
 {
-	/* just being freed: the bit is cleared first, the size comes last */
+	/* it is just being freed: the bit is cleared first, the size is written last */
 	if (!may_be_work(w))
 		glibc_problem(w->g, next,
 			      "corrupt: the size before this chunk (%#" PRIx64
@@ -245,7 +245,7 @@ static taddr from_registers(struct walk *w)
 }
 
 /* Does one of the registers @r have this value? If @size, the flags of a size do not count. */
-static bool says(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
+static bool has_value(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
 {
 	for (size_t i = 0; i < GLIBC_REGS; i++)
 		if ((size ? r[i] & ~(uint64_t)GLIBC_FLAGS : r[i]) == value)
@@ -259,7 +259,7 @@ static uint64_t size_at(struct walk *w, taddr at)
 	uint64_t head;
 
 	if (at % GLIBC_ALIGN || at < w->r->first || at >= w->r->hi ||
-	    !snapshot_cursor_word(&w->g->view, at + 8, &head) || !walk_is_head(w, at, head))
+	    !snapshot_cursor_word(&w->g->cursor, at + 8, &head) || !walk_is_head(w, at, head))
 		return 0;
 	return walk_size(head);
 }
@@ -273,12 +273,12 @@ static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
 	const uint64_t kept = size_at(w, at);
 	const taddr rest = at + kept;
 
-	if (!kept || !says(r, rest, false) || w->njoints == WALK_JOINTS)
+	if (!kept || !has_value(r, rest, false) || w->njoints == WALK_JOINTS)
 		return;
 	for (size_t i = 0; i < GLIBC_REGS; i++) {
 		const taddr end = r[i];
 
-		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !says(r, end - rest, true) ||
+		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !has_value(r, end - rest, true) ||
 		    size_at(w, rest) == end - rest)
 			continue;
 		w->joints[w->njoints++] = (struct walk_joint){ rest, end, at };
@@ -340,7 +340,7 @@ static void lose_to_next_edge(struct walk *w)
 void walk_bad_head(struct walk *w)
 {
 	uint64_t word;
-	const bool here = snapshot_cursor_word(&w->g->view, w->at + 8, &word);
+	const bool here = snapshot_cursor_word(&w->g->cursor, w->at + 8, &word);
 
 	if (!w->a->edges_known) {
 		w->a->edges_known = true;

@@ -85,8 +85,8 @@ void walk_take_free(struct walk *w, taddr at, uint64_t size)
 
 	w->bins.blocks++;
 	w->bins.bytes += size;
-	if (!snapshot_cursor_word(&w->g->view, at + 16, &fd) ||
-	    !snapshot_cursor_word(&w->g->view, at + 24, &bk))
+	if (!snapshot_cursor_word(&w->g->cursor, at + 16, &fd) ||
+	    !snapshot_cursor_word(&w->g->cursor, at + 24, &bk))
 		return;
 	w->a->members += glibc_mix(at);
 	w->a->forward += glibc_mix(fd);
@@ -97,7 +97,7 @@ void walk_go_on(struct walk *w, taddr next)
 {
 	w->before = 0;
 	w->at = next;
-	if (!snapshot_cursor_word(&w->g->view, next + 8, &w->head))
+	if (!snapshot_cursor_word(&w->g->cursor, next + 8, &w->head))
 		w->head = 0;
 }
 

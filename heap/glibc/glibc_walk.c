@@ -83,8 +83,8 @@ static void next_piece(struct walk *w, taddr at)
 	walk_end_piece(w, at);
 	for (taddr next = at; next + GLIBC_MINSIZE <= w->r->hi && !w->g->no_memory; next += GLIBC_ALIGN) {
 		/* the memory was fresh: the word before the first head is 0 */
-		if (!snapshot_cursor_word(&w->g->view, next, &before) || before ||
-		    !snapshot_cursor_word(&w->g->view, next + 8, &w->head))
+		if (!snapshot_cursor_word(&w->g->cursor, next, &before) || before ||
+		    !snapshot_cursor_word(&w->g->cursor, next + 8, &w->head))
 			continue;
 		if (!(w->head & GLIBC_PREV_INUSE) || walk_size(w->head) < GLIBC_MINSIZE ||
 		    !walk_leads_on(w, next, &w->dead))
@@ -112,7 +112,7 @@ static void at_fence(struct walk *w)
 		w->out->other_bytes += 16;
 		at += 16;
 		if (at + 16 > w->r->hi || (w->r->foreign && at % PAGE == 0) ||
-		    !snapshot_cursor_word(&w->g->view, at + 8, &head))
+		    !snapshot_cursor_word(&w->g->cursor, at + 8, &head))
 			break;
 	}
 	if (at < w->r->hi && w->r->foreign) {
@@ -144,7 +144,7 @@ static void take(struct walk *w, uint64_t size, taddr next, uint64_t head)
 		 * top
 		 */
 		take_used(w, w->at, size);
-	} else if (!snapshot_cursor_word(&w->g->view, next, &before) || before != size) {
+	} else if (!snapshot_cursor_word(&w->g->cursor, next, &before) || before != size) {
 		walk_bad_foot(w, next, before, head);
 		return;
 	} else {
@@ -175,7 +175,7 @@ static void step(struct walk *w)
 		/* a chunk that reaches the end is top: as it was, or as it will be */
 		end_in_top(w, w->at);
 	} else {
-		if (!snapshot_cursor_word(&w->g->view, next + 8, &head))
+		if (!snapshot_cursor_word(&w->g->cursor, next + 8, &head))
 			head = 0;
 		take(w, size, next, head);
 	}
@@ -235,7 +235,7 @@ static void walk_region(struct glibc *g, struct glibc_region *r)
 	if (w.a->busy)
 		walk_note_rests(&w);
 	start(&w, g, r);
-	/* at most once for each joint */
+	/* repeated at most once for each joint */
 	while (w.again && !g->no_memory) {
 		restore(g, r, &b);
 		start(&w, g, r);
@@ -265,7 +265,8 @@ static void check_sums(struct glibc *g, size_t i)
 		const taddr bin = a->bins + 16 * k;
 		uint64_t fd = 0, bk = 0;
 
-		if (!snapshot_cursor_word(&g->view, bin, &fd) || !snapshot_cursor_word(&g->view, bin + 8, &bk))
+		if (!snapshot_cursor_word(&g->cursor, bin, &fd) ||
+		    !snapshot_cursor_word(&g->cursor, bin + 8, &bk))
 			return;
 		a->members += glibc_mix(bin - 16);
 		a->forward += glibc_mix(fd);

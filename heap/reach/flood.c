@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * flood: see flood.h. If many blocks are pending, several walkers share a sweep, each with the next range of
- * blocks; if only a few are, one walker gathers and follows them. The result does not depend on the order: a
- * mark is set once, no matter by which walker.
+ * blocks; if only a few are, one walker reads them all. The result does not depend on the order: a mark is
+ * set once, no matter by which walker.
  */
 #include "heap/reach/flood.h"
 

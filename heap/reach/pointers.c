@@ -24,15 +24,15 @@ struct search {
 	const struct reach_input *in;
 	taddr lo, hi;			/* range of the values to search for */
 	size_t limit;
-	struct reach_graph ground;
+	struct reach_graph graph;
 	struct hits begin, inside;
 };
 
-/* What kind of root it is: a thread's stack or TLS, or data. */
+/* Set the kind of root: a thread's stack or TLS, or data. */
 static void place_root(const struct search *q, struct pointer *p)
 {
-	for (size_t i = 0; i < q->ground.stacks.n; i++) {
-		const struct stack *k = &q->ground.stacks.all[i];
+	for (size_t i = 0; i < q->graph.stacks.n; i++) {
+		const struct stack *k = &q->graph.stacks.all[i];
 
 		if (k->tls && p->at >= k->tls && p->at < k->tls_end)
 			p->place = POINTER_TLS;
@@ -74,7 +74,8 @@ static int search_registers(struct search *q, const struct snapshot_thread *t)
 		return 0;
 	root_registers(t, regs);
 	for (size_t i = 0; i < ROOT_REGISTERS && !err; i++) {
-		const struct pointer p = { .place = POINTER_REGISTER, .value = regs[i], .tid = t->tid, .reg = root_register_names[i] };
+		const struct pointer p = { .place = POINTER_REGISTER, .value = regs[i], .tid = t->tid,
+					   .reg = root_register_names[i] };
 
 		if (regs[i] >= q->lo && regs[i] < q->hi)
 			err = add(q, &p);
@@ -99,20 +100,20 @@ static int search_vectors(struct search *q, const struct snapshot_thread *t)
 	return err;
 }
 
-/* What contains the word? false: nothing that counts. */
+/* Find what contains the word. false: nothing that counts. */
 static bool place(const struct search *q, struct pointer *p)
 {
-	const uint32_t node = block_index_find(&q->ground.ix, p->at);
+	const uint32_t node = block_index_find(&q->graph.ix, p->at);
 	bool own;
 
 	if (node != BLOCK_NONE) {
-		const uint32_t given = q->ground.nodes.given ? q->ground.nodes.given[node] : node;
+		const uint32_t given = q->graph.nodes.given ? q->graph.nodes.given[node] : node;
 
 		p->place = POINTER_BLOCK;
 		p->block = given == BLOCK_NONE ? POINTER_NO_BLOCK : given;
 		return true;
 	}
-	if (!roots_hold(&q->ground.roots, p->at, &own))
+	if (!roots_hold(&q->graph.roots, p->at, &own))
 		return false;
 	p->place = own ? POINTER_OWN : POINTER_DATA;
 	return true;
@@ -156,21 +157,21 @@ static int search_all(struct search *q)
 static int search_init(struct search *q, taddr addr)
 {
 	uint32_t node;
-	int err = reach_graph_init(&q->ground, q->in);
+	int err = reach_graph_init(&q->graph, q->in);
 
 	if (err)
 		return err;
-	node = block_index_find(&q->ground.ix, addr);
-	q->lo = node == BLOCK_NONE ? addr : q->ground.nodes.blocks[node].addr;
+	node = block_index_find(&q->graph.ix, addr);
+	q->lo = node == BLOCK_NONE ? addr : q->graph.nodes.blocks[node].addr;
 	q->hi = node == BLOCK_NONE
 			? addr + 1
-			: q->lo + (q->ground.nodes.blocks[node].size ? q->ground.nodes.blocks[node].size : 1);
+			: q->lo + (q->graph.nodes.blocks[node].size ? q->graph.nodes.blocks[node].size : 1);
 	return 0;
 }
 
 static void search_fini(struct search *q)
 {
-	reach_graph_fini(&q->ground);
+	reach_graph_fini(&q->graph);
 	free(q->begin.all);
 	free(q->inside.all);
 }

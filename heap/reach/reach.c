@@ -22,7 +22,7 @@
 struct run {
 	const struct reach_input *in;
 	struct reach *out;
-	struct reach_graph ground;
+	struct reach_graph graph;
 	uint8_t *state;			/* of the nodes: becomes out->verdict if they are the given blocks */
 	uint32_t *leader;
 };
@@ -37,7 +37,7 @@ static double now(void)
 
 static void run_fini(struct run *r)
 {
-	reach_graph_fini(&r->ground);
+	reach_graph_fini(&r->graph);
 	free(r->state);
 	free(r->leader);
 }
@@ -57,12 +57,12 @@ static void *large_zeros(size_t n, size_t size)
 
 static int run_init(struct run *r)
 {
-	int err = reach_graph_init(&r->ground, r->in);
+	int err = reach_graph_init(&r->graph, r->in);
 
 	if (err)
 		return err;
-	r->state = large_zeros(r->ground.nodes.n + 1, sizeof(*r->state));
-	r->leader = large_zeros(r->ground.nodes.n + 1, sizeof(*r->leader));
+	r->state = large_zeros(r->graph.nodes.n + 1, sizeof(*r->state));
+	r->leader = large_zeros(r->graph.nodes.n + 1, sizeof(*r->leader));
 	return r->state && r->leader ? 0 : -ENOMEM;
 }
 
@@ -71,7 +71,7 @@ static uint64_t count_possible(const struct run *r)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < r->ground.nodes.n; i++)
+	for (uint32_t i = 0; i < r->graph.nodes.n; i++)
 		n += (r->state[i] & FLOOD_NOT_LOST) && !(r->state[i] & FLOOD_REACHED);
 	return n;
 }
@@ -83,27 +83,30 @@ static uint64_t count_possible(const struct run *r)
 static int flood_with_headers(struct run *r, struct flood *f)
 {
 	struct reach *out = r->out;
-	int err = flood_run(f, &r->ground.roots, r->in->threads);
+	int err = flood_run(f, &r->graph.roots, r->in->threads);
 
 	while (!err && r->in->heuristics & REACH_HEADER && out->nheaders < REACH_HEADERS) {
-		const uint32_t distance = headers_recognise(&f->behind, r->ground.nodes.n);
+		const uint32_t distance = headers_recognise(&f->behind, r->graph.nodes.n);
 		const uint64_t possible = distance ? count_possible(r) : 0;
 
 		if (!distance)
 			break;
 		f->headers |= 1u << (distance / 8 - 1);
 		f->behind = (struct headers){ .elsewhere = 0 };
-		memset(r->state, 0, r->ground.nodes.n * sizeof(*r->state));
-		roots_rewind(&r->ground.roots);
-		err = flood_run(f, &r->ground.roots, r->in->threads);
-		out->headers[out->nheaders++] = (struct reach_header){ distance, possible - count_possible(r) };
+		memset(r->state, 0, r->graph.nodes.n * sizeof(*r->state));
+		roots_rewind(&r->graph.roots);
+		err = flood_run(f, &r->graph.roots, r->in->threads);
+		out->headers[out->nheaders++] =
+			(struct reach_header){ distance, possible - count_possible(r) };
 	}
 	return err;
 }
 
 static int flood(struct run *r)
 {
-	struct flood f = { .s = r->in->snapshot, .ix = &r->ground.ix, .heuristics = r->in->heuristics & REACH_ALL, .exact = r->in->exact, .state = r->state,
+	struct flood f = { .s = r->in->snapshot, .ix = &r->graph.ix,
+			   .heuristics = r->in->heuristics & REACH_ALL, .exact = r->in->exact,
+			   .state = r->state,
 			   .leader = r->leader };
 	int err = flood_with_headers(r, &f);
 
@@ -111,9 +114,9 @@ static int flood(struct run *r)
 		err = flood_lost(&f);
 	r->out->words = f.words;
 	r->out->memory =
-		f.memory + r->ground.ix.memory + r->ground.nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
-	if (r->ground.nodes.merged)
-		r->out->memory += r->ground.nodes.n * (sizeof(struct block) + sizeof(uint32_t)) +
+		f.memory + r->graph.ix.memory + r->graph.nodes.n * (sizeof(*r->state) + sizeof(*r->leader));
+	if (r->graph.nodes.merged)
+		r->out->memory += r->graph.nodes.n * (sizeof(struct block) + sizeof(uint32_t)) +
 				  r->in->nblocks * (sizeof(*r->state) + sizeof(*r->leader));
 	return err;
 }
@@ -148,7 +151,7 @@ static uint32_t last_leader(uint32_t *leader, uint32_t i)
 
 static void judge_nodes(struct run *r)
 {
-	for (uint32_t i = 0; i < r->ground.nodes.n; i++) {
+	for (uint32_t i = 0; i < r->graph.nodes.n; i++) {
 		const enum verdict v = verdict_of(r->state[i]);
 
 		r->state[i] = (uint8_t)v;
@@ -165,7 +168,7 @@ static int hand_over(struct run *r)
 	struct reach *out = r->out;
 
 	out->nblocks = r->in->nblocks;
-	if (!r->ground.nodes.merged) {
+	if (!r->graph.nodes.merged) {
 		out->verdict = r->state;
 		out->leader = r->leader;
 		r->state = NULL;
@@ -176,8 +179,8 @@ static int hand_over(struct run *r)
 	out->leader = calloc(out->nblocks + 1, sizeof(*out->leader));
 	if (!out->verdict || !out->leader)
 		return -ENOMEM;
-	for (size_t i = 0; i < r->ground.nodes.n; i++) {
-		const uint32_t given = r->ground.nodes.given[i], leader = r->ground.nodes.given[r->leader[i]];
+	for (size_t i = 0; i < r->graph.nodes.n; i++) {
+		const uint32_t given = r->graph.nodes.given[i], leader = r->graph.nodes.given[r->leader[i]];
 
 		if (given == BLOCK_NONE)
 			continue;

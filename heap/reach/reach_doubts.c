@@ -48,9 +48,10 @@ static void doubt_census(const struct census *c, struct strbuf *out, size_t *n)
 	}
 	if (c && c->known && c->others) {
 		amount(out, c->others_bytes);
-		strbuf_printf(
-			out, " belong to %zu other malloc%s of the C library (dlmopen): all of that counts as a root, so less is found to be lost than is",
-			c->others, c->others == 1 ? "" : "s");
+		strbuf_printf(out,
+			      " belong to %zu other malloc%s of the C library (dlmopen): all of that counts "
+			      "as a root, so less is found to be lost than is",
+			      c->others, c->others == 1 ? "" : "s");
 		end_sentence(out, n);
 	}
 }
@@ -117,9 +118,10 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 		end_sentence(out, n);
 	}
 	if (st.elsewhere) {
-		strbuf_printf(
-			out, "%zu thread%s on memory that is not known to be a stack: all of it counts as a root, with what calls have left there",
-			st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
+		strbuf_printf(out,
+			      "%zu thread%s on memory that is not known to be a stack: all of it counts as a "
+			      "root, with what calls have left there",
+			      st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
 		end_sentence(out, n);
 	}
 	if (st.unsure) {

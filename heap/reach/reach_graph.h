@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * reach_graph: the data for both the flood and the search for pointers to an address: blocks, the index that finds
- * the block of an address, thread stacks, roots.
+ * reach_graph: the data for both the flood and the search for pointers to an address: blocks, the index that
+ * finds the block of an address, thread stacks, roots.
  */
 #ifndef MM_REACH_GRAPH_H
 #define MM_REACH_GRAPH_H

@@ -18,16 +18,19 @@ const char *const root_register_names[ROOT_REGISTERS] = {
 void root_registers(const struct snapshot_thread *t, uint64_t out[ROOT_REGISTERS])
 {
 	const struct user_regs_struct *r = &t->regs;
-	const uint64_t all[ROOT_REGISTERS] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp,
-					       r->r8,  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	const uint64_t all[ROOT_REGISTERS] = {
+		r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->rsp,
+		r->r8,	r->r9,	r->r10, r->r11, r->r12, r->r13, r->r14, r->r15
+	};
 
 	memcpy(out, all, sizeof(all));
 }
 
 /*
- * Memory that was written once and then protected may well contain pointers (a service's configuration, in a
- * mapping or in its own data); valgrind does not search it, but mmattach does if the snapshot has it. Of a
- * file's pages the snapshot has those that were written, most of them by the loader, and none of code.
+ * May memory of this mapping contain roots? Memory that was written once and then protected may well contain
+ * pointers (a service's configuration, in a mapping or in its own data); valgrind does not search it, but
+ * mmattach does if the snapshot has it. Of a file's pages the snapshot has those that were written, most of
+ * them by the loader, and none of code.
  */
 bool root_mapping(const struct mapping *m)
 {
@@ -124,7 +127,8 @@ int roots_init(struct roots *r, const struct reach_input *in, const struct nodes
 		free(extra.all);
 		return -ENOMEM;
 	}
-	*r = (struct roots){ .s = in->snapshot, .nodes = nodes, .cuts = cuts.all, .ncuts = cuts.n, .inner = inner.all, .ninner = inner.n,
+	*r = (struct roots){ .s = in->snapshot, .nodes = nodes, .cuts = cuts.all, .ncuts = cuts.n,
+			     .inner = inner.all, .ninner = inner.n,
 			     .extra = extra.all, .nextra = extra.n };
 	return 0;
 }
@@ -172,7 +176,7 @@ static taddr leave_block(struct roots *r, taddr at, taddr *end)
 }
 
 /* The next range of piece @p, before @end; false: continue at r->at, which is @end or the end of a cut. */
-static bool stretch(struct roots *r, const struct snapshot_piece *p, taddr end, struct root *out)
+static bool next_range(struct roots *r, const struct snapshot_piece *p, taddr end, struct root *out)
 {
 	taddr behind = leave_cut(r, r->at, &end);
 
@@ -219,7 +223,7 @@ static bool next_in_pieces(struct roots *r, struct root *out)
 
 			if (!roots)
 				r->at = end;
-			else if (stretch(r, p, end, out))
+			else if (next_range(r, p, end, out))
 				return true;
 		}
 	}
@@ -246,7 +250,7 @@ static bool next_in_extra(struct roots *r, struct root *out)
 		if (r->at < p->lo)
 			r->at = p->lo;
 		end = p->lo + p->size < e->hi ? p->lo + p->size : e->hi;
-		if (stretch(r, p, end, out))
+		if (next_range(r, p, end, out))
 			return true;
 	}
 	return false;

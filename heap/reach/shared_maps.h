@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shared_maps: memory that other processes can write to as well, and which of it can contain a pointer of this
- * process.
+ * shared_maps: memory that other processes can write to as well, and which of it can contain a pointer of
+ * this process.
  *
  *	no file (System V's, POSIX's, memfd,	as private memory of no file: also if it is protected now
  *	anonymous, huge pages)

@@ -86,7 +86,8 @@ static bool find_extent(const struct snapshot *s, taddr pthread, struct stack *o
 		n--;	/* the mapping may end earlier */
 	for (size_t i = PTHREAD_TID / 8; i + 3 <= n; i++)
 		if (is_extent(pthread, w + i)) {
-			*out = (struct stack){ .lo = w[i] + w[i + 2], .hi = w[i] + w[i + 1], .pthread = pthread, .self = pthread };
+			*out = (struct stack){ .lo = w[i] + w[i + 2], .hi = w[i] + w[i + 1],
+					       .pthread = pthread, .self = pthread };
 			return true;
 		}
 	return false;

@@ -82,7 +82,7 @@ static void mark_any(struct walker *w, const struct walk_resolved *r, uint8_t st
 	walker_push(w, r->block);
 }
 
-/* A leader to which a pointer leads is none any more; all that it points to was seen before. */
+/* A leader to which a pointer leads is not one any more; all that it points to was seen before. */
 static void mark_lost(struct walker *w, const struct walk_resolved *r, uint8_t state)
 {
 	if (state & (FLOOD_NOT_LOST | FLOOD_INDIRECT) || r->block == w->leader)

@@ -12,7 +12,7 @@
 #include "heap/snapshot/core_parts.h"
 #include "heap/snapshot/filemap.h"
 
-static void say_why(struct core_info *info, int err)
+static void set_reason(struct core_info *info, int err)
 {
 	if (!info->why[0])
 		snprintf(info->why, sizeof(info->why), "%s", strerror(-err));
@@ -81,7 +81,7 @@ int core_open(const char *path, struct snapshot *out, struct core_info *info)
 	snapshot_init(out);
 	err = read_all(path, &c);
 	if (err) {
-		say_why(info, err);
+		set_reason(info, err);
 		snapshot_fini(out);
 	}
 	if (c.fd >= 0)
@@ -99,7 +99,7 @@ static void sentence(struct strbuf *out, size_t *n, const char *text)
 }
 
 /* Adds "@bytes @what", unless @bytes is 0. */
-static void say_bytes(struct strbuf *out, size_t *n, uint64_t bytes, const char *what)
+static void add_bytes_doubt(struct strbuf *out, size_t *n, uint64_t bytes, const char *what)
 {
 	char text[256];
 
@@ -120,14 +120,15 @@ size_t core_doubts(const struct core_info *info, struct strbuf *out)
 			 (unsigned long long)info->whole);
 		sentence(out, &n, text);
 	}
-	say_bytes(out, &n, info->cut, "of memory were cut off with it");
+	add_bytes_doubt(out, &n, info->cut, "of memory were cut off with it");
 	if (info->no_notes)
 		sentence(out, &n, "the core file tells of no thread: no registers and no stacks are known");
 	if (info->no_private)
 		sentence(out, &n,
 			 "the core file was written without the process's own memory (its coredump_filter)");
-	say_bytes(out, &n,
-		  info->left_out, "of private memory are not in the core file: never touched, or kept out of it (MADV_DONTDUMP)");
+	add_bytes_doubt(out, &n, info->left_out,
+		  "of private memory are not in the core file: never touched, or kept out of it "
+		  "(MADV_DONTDUMP)");
 	if (info->damaged) {
 		snprintf(text, sizeof(text), "%u parts of the core file make no sense and were left out",
 			 info->damaged);

@@ -11,10 +11,10 @@
  * old gdb writes them.
  *
  * What the core does not have, checked in this order:
- *   - the file ends before it (truncated): a hole
- *   - private, of a file: FILE. The kernel leaves it out only if no page of it was ever written
- *   - shared: MISSING
- *   - private, of no file: never touched, or excluded by MADV_DONTDUMP; a core does not tell which: a hole
+ *    - the file ends before it (truncated): a hole
+ *    - private, of a file: FILE. The kernel leaves it out only if no page of it was ever written
+ *    - shared: MISSING
+ *    - private, of no file: never touched, or excluded by MADV_DONTDUMP; a core does not show which: a hole
  * gcore leaves mappings of the last kind out altogether: nothing shows that they existed. If it leaves out
  * mappings of files, it does not record their permissions either: they are entered as readable.
  *

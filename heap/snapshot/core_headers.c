@@ -39,7 +39,8 @@ static const struct wrapping {
 	  "unlz4 makes a core file of it; so does coredumpctl dump" },
 	{ "BZh", 3, "is compressed with bzip2", "bunzip2 makes a core file of it" },
 	{ "PK\x03\x04", 4, "is a zip archive", "unpack the core file in it" },
-	{ "ProblemType:", 12, "is a report of apport", "apport-unpack gets the core file (CoreDump) out of it" },
+	{ "ProblemType:", 12, "is a report of apport",
+	  "apport-unpack gets the core file (CoreDump) out of it" },
 	{ "MDMP", 4, "is a minidump, which has no heap in it", "" },
 	{ "KDUMP   ", 8, "is a dump of a kernel, not of a process", "" },
 };
@@ -137,22 +138,26 @@ static uint64_t part_here(const struct core *c, uint64_t offset, uint64_t n)
 
 static int add_load(struct core *c, const Elf64_Phdr *ph)
 {
-	uint64_t said = ph->p_filesz < ph->p_memsz ? ph->p_filesz : ph->p_memsz;
+	uint64_t whole_size = ph->p_filesz < ph->p_memsz ? ph->p_filesz : ph->p_memsz;
 
 	if (!ph->p_memsz)
 		return 0;
-	if (ph->p_memsz > UINT64_MAX - ph->p_vaddr || said > UINT64_MAX - ph->p_offset) {
+	if (ph->p_memsz > UINT64_MAX - ph->p_vaddr || whole_size > UINT64_MAX - ph->p_offset) {
 		c->info->damaged++;
 		return 0;
 	}
 	if (grow_for(&c->loads, c->nloads, &c->load_room, sizeof(*c->loads)) < 0)
 		return -ENOMEM;
 	c->loads[c->nloads++] = (struct core_load){
-		.lo = ph->p_vaddr, .hi = ph->p_vaddr + ph->p_memsz, .offset = ph->p_offset,
-		.said = said, .here = part_here(c, ph->p_offset, said), .flags = ph->p_flags,
+		.lo = ph->p_vaddr,
+		.hi = ph->p_vaddr + ph->p_memsz,
+		.offset = ph->p_offset,
+		.whole_size = whole_size,
+		.here = part_here(c, ph->p_offset, whole_size),
+		.flags = ph->p_flags,
 	};
-	if (said)
-		promise(c, ph->p_offset, said);
+	if (whole_size)
+		promise(c, ph->p_offset, whole_size);
 	return 0;
 }
 

@@ -44,7 +44,10 @@ static bool begins_with(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* A core does not say it; these are never mapped privately in practice. */
+/*
+ * Is the mapping of this file shared? A core does not say it; these files are never mapped privately in
+ * practice.
+ */
 static bool is_shared(const char *path)
 {
 	return begins_with(path, "/dev/shm/") || begins_with(path, "/dev/zero") || begins_with(path, "/SYSV");
@@ -199,25 +202,25 @@ static int add_left_out(struct core *c, const struct mapping *m, taddr lo, taddr
 static int add_contents(struct core *c, const struct part *p)
 {
 	const struct core_load *l = p->load;
-	taddr here, said;
+	taddr here, whole_size;
 	int err = 0;
 
 	if (!l)
 		return 0;
 	here = lower(p->hi, l->lo + l->here);
-	said = lower(p->hi, l->lo + l->said);
+	whole_size = lower(p->hi, l->lo + l->whole_size);
 	if (here > p->lo && p->m->ino)
 		err = add_bytes(c, p->lo, here - p->lo, l->offset + (p->lo - l->lo));
 	else if (here > p->lo)
 		err = add_sparse(c, p->lo, here - p->lo, l->offset + (p->lo - l->lo));
 	here = here > p->lo ? here : p->lo;
-	if (!err && said > here) {
-		c->info->cut += said - here;
-		err = add_missing(c, p->m, here, said);
+	if (!err && whole_size > here) {
+		c->info->cut += whole_size - here;
+		err = add_missing(c, p->m, here, whole_size);
 	}
-	said = said > here ? said : here;
-	if (!err && p->hi > said)
-		err = add_left_out(c, p->m, said, p->hi);
+	whole_size = whole_size > here ? whole_size : here;
+	if (!err && p->hi > whole_size)
+		err = add_left_out(c, p->m, whole_size, p->hi);
 	return err;
 }
 
@@ -275,7 +278,7 @@ static bool lacks_private(const struct core *c)
 		const struct core_load *l = &c->loads[i];
 
 		if (sp >= l->lo && sp < l->hi)
-			return !l->said && l->flags & PF_W;
+			return !l->whole_size && l->flags & PF_W;
 	}
 	return false;
 }

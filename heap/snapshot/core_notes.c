@@ -43,7 +43,7 @@ static int take_thread(struct core *c, struct desc d)
 	return snapshot_add_thread(c->s, &t);
 }
 
-/* Registers of the last thread that was read; the larger note wins. */
+/* Vector registers of the last thread that was read; of several notes, the largest is used. */
 static int take_vectors(struct core *c, struct desc d, size_t at_least)
 {
 	struct snapshot_thread *t = c->s->nthreads ? &c->s->threads[c->s->nthreads - 1] : NULL;

@@ -14,7 +14,7 @@
 /* A PT_LOAD: the file has @here bytes at @offset; it should have @said. */
 struct core_load {
 	taddr lo, hi;
-	uint64_t offset, said, here;
+	uint64_t offset, whole_size, here;
 	unsigned flags;		/* PF_R, PF_W, PF_X */
 };
 

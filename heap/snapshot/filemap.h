@@ -4,8 +4,8 @@
  *
  * Gigabytes of a core file are not copied but mapped. If the file is truncated meanwhile, or a disk fails,
  * any reader would die of SIGBUS. Instead, a handler of that signal maps zeros, from the page that failed to
- * the end of the mapping, and filemap_failed is true from then on. Readers need not know; the code that
- * opened the file asks in the end.
+ * the end of the mapping, and filemap_failed is true from then on. Readers need not know that; the code that
+ * opened the file asks at the end.
  *
  * If the file is written to without a change of length, a value can change from one read to the next: readers
  * copy a value once, then check it, then use it.

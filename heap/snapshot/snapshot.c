@@ -198,14 +198,14 @@ size_t snapshot_piece_from(const struct snapshot *s, taddr at)
 }
 
 /* The kind of the bytes from one address on, and how far it extends. */
-struct stretch {
+struct extent {
 	enum snapshot_kind kind;
 	const uint8_t *bytes;		/* SNAPSHOT_HERE */
 	uint64_t n;			/* so many bytes at least; 0 only for SNAPSHOT_NOTHING */
 };
 
 /* Something else begins at @lo, above @at: the range at @at ends there. */
-static void end_at(struct stretch *st, taddr at, taddr lo)
+static void end_at(struct extent *st, taddr at, taddr lo)
 {
 	if (lo - at < st->n)
 		st->n = lo - at;
@@ -215,7 +215,7 @@ static void end_at(struct stretch *st, taddr at, taddr lo)
  * @i is the first of the @n sorted @all that ends after @at. Does it contain @at? If not, the range at @at
  * ends at its beginning.
  */
-static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at, struct stretch *st)
+static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at, struct extent *st)
 {
 	if (i == n)
 		return false;
@@ -229,7 +229,7 @@ static bool holds(const struct snapshot_piece *all, size_t i, size_t n, taddr at
 	return true;
 }
 
-static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
+static bool in_hole(const struct snapshot *s, taddr at, struct extent *st)
 {
 	size_t i = ADDR_SEARCH(s->holes, s->nholes, hi, at);
 
@@ -245,7 +245,7 @@ static bool in_hole(const struct snapshot *s, taddr at, struct stretch *st)
 }
 
 /* No bytes are known: the mapping determines the kind. */
-static void ask_mapping(const struct snapshot *s, taddr at, struct stretch *st)
+static void ask_mapping(const struct snapshot *s, taddr at, struct extent *st)
 {
 	const struct mapping *m = procmaps_find(&s->maps, at);
 
@@ -262,9 +262,9 @@ static void ask_mapping(const struct snapshot *s, taddr at, struct stretch *st)
  * Pieces come first: they are what was there. Then holes: their contents were other than a file's. Then
  * files.
  */
-static struct stretch stretch_at(const struct snapshot *s, taddr at)
+static struct extent extent_at(const struct snapshot *s, taddr at)
 {
-	struct stretch st = { .n = UINT64_MAX - at };
+	struct extent st = { .n = UINT64_MAX - at };
 
 	if (!holds(s->pieces, first_behind(s->pieces, s->npieces, at), s->npieces, at, &st) &&
 	    !in_hole(s, at, &st) &&
@@ -275,12 +275,12 @@ static struct stretch stretch_at(const struct snapshot *s, taddr at)
 
 enum snapshot_kind snapshot_kind_at(const struct snapshot *s, taddr at)
 {
-	return stretch_at(s, at).kind;
+	return extent_at(s, at).kind;
 }
 
-enum snapshot_kind snapshot_stretch(const struct snapshot *s, taddr at, uint64_t *n)
+enum snapshot_kind snapshot_extent(const struct snapshot *s, taddr at, uint64_t *n)
 {
-	struct stretch st = stretch_at(s, at);
+	struct extent st = extent_at(s, at);
 
 	*n = st.n;
 	return st.kind;
@@ -288,7 +288,7 @@ enum snapshot_kind snapshot_stretch(const struct snapshot *s, taddr at, uint64_t
 
 const uint8_t *snapshot_bytes(const struct snapshot *s, taddr at, uint64_t *n)
 {
-	struct stretch st = stretch_at(s, at);
+	struct extent st = extent_at(s, at);
 
 	*n = st.kind == SNAPSHOT_HERE ? st.n : 0;
 	return st.kind == SNAPSHOT_HERE ? st.bytes : NULL;
@@ -299,7 +299,7 @@ int snapshot_read(const struct snapshot *s, taddr at, void *out, size_t n)
 	uint8_t *to = out;
 
 	while (n) {
-		struct stretch st = stretch_at(s, at);
+		struct extent st = extent_at(s, at);
 		size_t have = st.n < n ? st.n : n;
 
 		if (st.kind == SNAPSHOT_HERE)

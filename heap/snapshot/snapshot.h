@@ -129,7 +129,7 @@ must_check int snapshot_seal(struct snapshot *s);
 enum snapshot_kind snapshot_kind_at(const struct snapshot *s, taddr at);
 
 /* The same, and in @n for how many bytes from @at on it holds (at least; SNAPSHOT_NOTHING: 0). */
-enum snapshot_kind snapshot_stretch(const struct snapshot *s, taddr at, uint64_t *n);
+enum snapshot_kind snapshot_extent(const struct snapshot *s, taddr at, uint64_t *n);
 
 /*
  * The bytes from @at on that are contiguous, and their number in @n: a pointer into the snapshot, of a piece

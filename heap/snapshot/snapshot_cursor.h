@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * snapshot_cursor: reads words of a snapshot one after the other. It remembers the piece of the last one: a walk over a
- * heap finds nearly all of its words there. Each reader has its own view.
+ * snapshot_cursor: reads words of a snapshot one after the other. It remembers the piece of the last one: a
+ * walk over a heap finds nearly all of its words there. Each reader has a cursor of its own.
  */
 #ifndef MM_SNAPSHOT_CURSOR_H
 #define MM_SNAPSHOT_CURSOR_H

@@ -18,7 +18,7 @@ void csv_end(struct strbuf *sb);
 #define CSV_WHERE "function,file,line,module,offset,stack"
 
 /*
- * The first frame after the wrappers, which the report calls "where", and the whole stack in one cell: names,
+ * The allocation site, which is the first frame after the wrappers, and the whole stack in one cell: names,
  * leaf first, separated by " < ".
  */
 void csv_where(struct strbuf *sb, const char *separator, const struct stack_view *stack);

@@ -100,13 +100,13 @@ static uint64_t sum(const struct summary_use *uses, size_t n)
 static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 {
 	static const struct summary_use none;
-	const struct summary_use *u = r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+	const struct summary_use *u = r->nacquired ? r->acquired : r->nreleased ? r->released : &none;
 
 	csv_string(sb, "", r->family);
 	csv_number(sb, ",", r->objects);
 	strbuf_puts(sb, ",0,0");
-	csv_number(sb, ",", sum(r->taken, r->ntaken));
-	csv_number(sb, ",", sum(r->dropped, r->ndropped));
+	csv_number(sb, ",", sum(r->acquired, r->nacquired));
+	csv_number(sb, ",", sum(r->released, r->nreleased));
 	csv_real(sb, ",", r->oldest_s);
 	csv_real(sb, ",", r->youngest_s);
 	csv_string(sb, ",", verdict_name(VERDICT_UNKNOWN));

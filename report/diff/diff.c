@@ -171,7 +171,8 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 	struct diff_sides sides;
 	int r = diff_sides_init(&sides, room);
 
-	*out = (struct diff){ .old = old, .new = new, .by_rate = unequal(old->run.seconds, new->run.seconds), .groups = calloc(room + 1, sizeof(*out->groups)) };
+	*out = (struct diff){ .old = old, .new = new, .by_rate = unequal(old->run.seconds, new->run.seconds),
+			      .groups = calloc(room + 1, sizeof(*out->groups)) };
 	if (!out->groups)
 		r = -ENOMEM;
 	if (r == 0)

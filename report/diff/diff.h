@@ -5,7 +5,7 @@
  * Groups are the same if their stacks name the same functions of modules of the same name (offsets where
  * there is no name) and have the same tag. Lines and addresses may differ, so that two builds can be
  * compared. Several groups of one side that are the same in this way are added up. Objects with references
- * are the same if the same stacks acquired and released them.
+ * are the same if their references were acquired and released at the same call sites (diff_refs.c).
  *
  * A longer watch sees more of a leak. If the two watches are not equally long (`by_rate`), a group that grows
  * on either side, or may grow, is compared by its live bytes per minute of watch; it grew if the increase is
@@ -45,7 +45,7 @@ struct diff_group {
 	/* For the order: new - old; if rated, old is scaled to the length of the new watch. */
 	double change_bytes;
 	bool mixed;		/* its blocks have several verdicts; the group has the worst */
-	/* A group that has the stack: of the new side if it exists there. */
+	/* A group with this stack; that of the new side, if it exists there. */
 	const struct summary_group *group;
 };
 
@@ -53,7 +53,7 @@ struct diff_group {
 struct diff_refs {
 	enum diff_change change;
 	uint64_t old_objects, new_objects;
-	/* A group that has the call sites: of the new side if it exists there. */
+	/* A group with these call sites; that of the new side, if it exists there. */
 	const struct summary_refs *refs;
 	size_t order;				/* makes the order the same for the same data */
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diff_refs: groups of objects with references are the same if their references were acquired and released at
- * the same call sites, whatever their net counts are and in whichever order the call sites are suspected.
- * Call sites are compared by names, as stacks of blocks are (diff.c).
+ * diff_refs: groups of objects with references are the same if they have the same rank (summary_refs_rank:
+ * too many references or too few, older than the watch, counted by the object itself) and their references
+ * were acquired and released at the same call sites. How large the net count is and in which order the call
+ * sites are suspected does not matter. Call sites are compared by names, as stacks of blocks are (diff.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -52,10 +53,10 @@ static char *make_key(const struct summary_refs *r)
 
 	strbuf_puts(&sb, r->family ? r->family : "");
 	strbuf_printf(&sb, "\2%d\2", summary_refs_rank(r));
-	err = put_uses(&sb, r->taken, r->ntaken);
+	err = put_uses(&sb, r->acquired, r->nacquired);
 	strbuf_putc(&sb, '\2');
 	if (err == 0)
-		err = put_uses(&sb, r->dropped, r->ndropped);
+		err = put_uses(&sb, r->released, r->nreleased);
 	if (err == 0)
 		return strbuf_steal(&sb);
 	strbuf_fini(&sb);
@@ -140,5 +141,5 @@ const struct summary_use *diff_refs_use(const struct summary_refs *r)
 {
 	static const struct summary_use none;
 
-	return r->ntaken ? r->taken : r->ndropped ? r->dropped : &none;
+	return r->nacquired ? r->acquired : r->nreleased ? r->released : &none;
 }

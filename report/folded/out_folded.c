@@ -9,9 +9,9 @@
 /* Surplus references, at the most suspect call site. */
 static void add_refs(struct folded *f, const struct summary_refs *r)
 {
-	const struct summary_use *u = r->taken;
+	const struct summary_use *u = r->acquired;
 
-	if (!r->ntaken || r->net <= 0)
+	if (!r->nacquired || r->net <= 0)
 		return;
 	folded_add(f, &(struct summary_group){ .family = r->family, .stack = u->stack },
 		   r->objects * (uint64_t)r->net, 0);
@@ -34,7 +34,7 @@ int out_folded(const struct summary *s, size_t top, struct strbuf *sb)
 	if (summary_error(s))
 		return summary_error(s);
 	folded_init(&f, folded_families(s));
-	f.verdicts = s->run.verdicts.taken;
+	f.verdicts = s->run.verdicts.known;
 	for (size_t i = 0; i < s->ngroups; i++)
 		add_group(&f, s, &s->groups[i]);
 	for (size_t i = 0; i < s->nrefs; i++)

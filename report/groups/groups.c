@@ -2,10 +2,10 @@
 /*
  * groups: see groups.h. For each family:
  *
- *	drafts		stacks with the same code locations (stack_groups.c)
+ *	stack groups	stacks with the same code locations (stack_groups.c)
  *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
- *	merged		drafts that look the same without their wrappers become one
- *	groups		their growth is classified
+ *	merged		stack groups that look the same without their wrappers become one
+ *	groups		their growth is estimated
  */
 #include "report/groups/groups.h"
 
@@ -35,15 +35,15 @@ struct maker {
 	const struct groups_options *opt;
 	struct summary *summary;
 	struct groupmap *groups;
-	struct stack_groups drafts;
-	struct summary_sample *judged;	/* for each draft that has a sample, in sampled runs */
+	struct stack_groups stacks;
+	struct summary_sample *judged;	/* for each stack group that has a sample, in sampled runs */
 };
 
 static void hide(struct summary_hidden *h, const struct stack_group *d)
 {
 	h->groups++;
-	h->blocks += d->kept.blocks;
-	h->bytes += d->kept.bytes;
+	h->blocks += d->live.blocks;
+	h->bytes += d->live.bytes;
 }
 
 static void judge(struct maker *mk, struct stack_group *d, const struct summary_frame *frames, size_t n)
@@ -54,7 +54,7 @@ static void judge(struct maker *mk, struct stack_group *d, const struct summary_
 	if (!select_wants(mk->opt->select, frames, n))
 		hide(&s->filtered, d);
 	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n,
-				    d->kept.blocks, d->kept.bytes))
+				    d->live.blocks, d->live.bytes))
 		hide(&s->suppressed, d);
 	else
 		d->hidden = false;
@@ -70,7 +70,7 @@ static int show(struct maker *mk, struct stack_group *d)
 	if (r < 0)
 		return r;
 	judge(mk, d, frames, n);
-	own = defs->families[mk->drafts.family].ranges ? wrappers_allocator(frames, n) : 0;
+	own = defs->families[mk->stacks.family].ranges ? wrappers_allocator(frames, n) : 0;
 	wrappers_mark(frames + own, n - own, mk->ledger->skips, mk->ledger->nskips);
 	if (!mk->opt->keep_wrappers)
 		d->wrappers = own + wrappers_count(frames + own, n - own);
@@ -78,7 +78,7 @@ static int show(struct maker *mk, struct stack_group *d)
 	return 0;
 }
 
-/* Growth follows from the estimates, not from the few blocks that happen to be tracked. */
+/* In a sampled run, growth follows from the estimates, not from the few blocks that happen to be tracked. */
 static void add_sample(const struct maker *mk, struct summary_sample *its, struct summary_group *g)
 {
 	sampled_growth(its, mk->ledger->now_us / 1e6, &g->growth);
@@ -94,9 +94,9 @@ static uint64_t kept_bytes(const struct maker *mk, const struct stack_group *d)
 	uint64_t estimated;
 
 	if (!d->sampled)
-		return d->kept.bytes;
-	estimated = sampled_bytes_to_ask_for(&mk->judged[d - mk->drafts.all], mk->ledger->now_us / 1e6);
-	return estimated > d->kept.bytes ? estimated : d->kept.bytes;
+		return d->live.bytes;
+	estimated = sampled_bytes_to_ask_for(&mk->judged[d - mk->stacks.all], mk->ledger->now_us / 1e6);
+	return estimated > d->live.bytes ? estimated : d->live.bytes;
 }
 
 static int add_group(struct maker *mk, struct stack_group *d)
@@ -104,32 +104,34 @@ static int add_group(struct maker *mk, struct stack_group *d)
 	const struct defs *defs = &mk->ledger->defs;
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	cleanup_free struct summary_frame *frames = NULL;
-	taddr sample = d->kept.sample;
+	taddr sample = d->live.sample;
 	struct summary_group g = {
-		.family = ledger_family_name(mk->ledger, mk->drafts.family),
+		.family = ledger_family_name(mk->ledger, mk->stacks.family),
 		.tag = d->path.tag == DEFS_NONE ? NULL : defs->tags[d->path.tag].text,
-		.blocks = d->kept.blocks, .bytes = d->kept.bytes,
-		.bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->kept.bytes,
-		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->taken,
-		.bytes_returned = d->taken - d->held_bytes,
+		.blocks = d->live.blocks, .bytes = d->live.bytes,
+		.bytes_direct = d->verdict == VERDICT_INDIRECT ? 0 : d->live.bytes,
+		.allocs = d->allocs, .frees = d->frees, .bytes_taken = d->allocated_bytes,
+		.bytes_returned = d->allocated_bytes - d->held_bytes,
 		.verdict = d->verdict,
-		.kind = { .indirect_blocks = d->kept.indirect_blocks, .indirect_bytes = d->kept.indirect_bytes },
-		.oldest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.oldest_us) : 0,
-		.youngest_s = d->kept.blocks ? ledger_age_s(mk->ledger, d->kept.youngest_us) : 0,
-		.series = series, .samples = &sample, .nsamples = d->kept.blocks ? 1 : 0,
-		.stack = { .wrappers = d->wrappers, .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
+		.kind = { .indirect_blocks = d->live.indirect_blocks,
+			  .indirect_bytes = d->live.indirect_bytes },
+		.oldest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.oldest_us) : 0,
+		.youngest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.youngest_us) : 0,
+		.series = series, .samples = &sample, .nsamples = d->live.blocks ? 1 : 0,
+		.stack = { .wrappers = d->wrappers,
+			   .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
 	};
 	int r = expand_path(defs, d->path.frames, d->path.depth, &frames, &g.stack.depth);
 
 	if (r < 0)
 		return r;
 	g.stack.frames = frames;
-	g.split = mk->drafts.all[d->first].is_told;
-	mk->drafts.all[d->first].is_told = true;
-	g.npoints = stack_groups_series(&mk->drafts, d, series);
-	growth_judge(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
+	g.split = mk->stacks.all[d->first].has_group;
+	mk->stacks.all[d->first].has_group = true;
+	g.npoints = stack_groups_series(&mk->stacks, d, series);
+	growth_classify(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
 	if (d->sampled)
-		add_sample(mk, &mk->judged[d - mk->drafts.all], &g);
+		add_sample(mk, &mk->judged[d - mk->stacks.all], &g);
 	d->is_group = true;
 	d->serial = mk->summary->ngroups;
 	summary_add_group(mk->summary, &g);
@@ -137,8 +139,8 @@ static int add_group(struct maker *mk, struct stack_group *d)
 }
 
 /*
- * Each sample once: neither a draft that was merged into another one, nor the later drafts of a path, which
- * share the sample.
+ * Each sample once: neither a stack group that was merged into another one, nor the later stack groups of a
+ * path, which share the sample.
  */
 static bool is_a_place(const struct stack_groups *ds, size_t i)
 {
@@ -148,16 +150,16 @@ static bool is_a_place(const struct stack_groups *ds, size_t i)
 /* Mean bytes of a block, as the allocator has rounded it. */
 static double bytes_left(const struct stack_group *d, const struct summary_sample *its)
 {
-	return d->kept.blocks ? (double)d->kept.bytes / (double)d->kept.blocks + CHUNK_HEAD : its->bytes_each;
+	return d->live.blocks ? (double)d->live.bytes / (double)d->live.blocks + CHUNK_HEAD : its->bytes_each;
 }
 
 /*
- * Decide for all stacks of the family what becomes of their blocks: blocks that seem left of one may be
- * another's, whether that one is shown or not.
+ * Draw conclusions for all stacks of the family, shown or not: blocks that seem to stay of one may be those
+ * of another.
  */
 static int judge_samples(struct maker *mk)
 {
-	const struct stack_groups *ds = &mk->drafts;
+	const struct stack_groups *ds = &mk->stacks;
 	cleanup_free struct sampled_place *places = calloc(ds->n + 1, sizeof(*places));
 	size_t n = 0;
 
@@ -166,7 +168,7 @@ static int judge_samples(struct maker *mk)
 		return -ENOMEM;
 	for (size_t i = 0; i < ds->n; i++) {
 		if (ds->all[i].sampled)
-			sampled_judge(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
+			sampled_conclude(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
 		if (is_a_place(ds, i))
 			places[n++] = (struct sampled_place){ &mk->judged[i],
 							      bytes_left(&ds->all[i], &mk->judged[i]) };
@@ -183,7 +185,7 @@ static int judge_samples(struct maker *mk)
 
 static bool wanted(const struct maker *mk, const struct stack_group *d)
 {
-	const bool by_verdict = mk->opt->show && mk->drafts.nverdicts > 1;
+	const bool by_verdict = mk->opt->show && mk->stacks.nverdicts > 1;
 
 	return kept_bytes(mk, d) >= mk->opt->min_bytes && (!by_verdict || mk->opt->show >> d->verdict & 1);
 }
@@ -192,14 +194,14 @@ static int make_groups(struct maker *mk)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < mk->drafts.n && r == 0; i++)
-		r = show(mk, &mk->drafts.all[i]);
+	for (size_t i = 0; i < mk->stacks.n && r == 0; i++)
+		r = show(mk, &mk->stacks.all[i]);
 	if (r == 0)
-		r = stack_groups_merge(&mk->drafts);
+		r = stack_groups_merge(&mk->stacks);
 	if (r == 0)
 		r = judge_samples(mk);
-	for (size_t i = 0; i < mk->drafts.n && r == 0; i++) {
-		struct stack_group *d = &mk->drafts.all[i];
+	for (size_t i = 0; i < mk->stacks.n && r == 0; i++) {
+		struct stack_group *d = &mk->stacks.all[i];
 
 		if (d->hidden)
 			continue;
@@ -213,7 +215,7 @@ static int make_groups(struct maker *mk)
 
 static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdict)
 {
-	const struct stack_groups *ds = &mk->drafts;
+	const struct stack_groups *ds = &mk->stacks;
 	uint32_t index = stack_groups_of(ds, stack, verdict);
 	const struct stack_group *d = index == DEFS_NONE ? NULL : &ds->all[ds->all[index].twin];
 
@@ -223,7 +225,7 @@ static int note_stack(const struct maker *mk, uint32_t stack, enum verdict verdi
 /* Note which group the blocks of each stack are in, by verdict. */
 static int note_stacks(const struct maker *mk)
 {
-	const struct stack_groups *ds = &mk->drafts;
+	const struct stack_groups *ds = &mk->stacks;
 	int r = 0;
 
 	for (uint32_t i = 0; i < mk->ledger->books[ds->family].nplaces && r == 0; i++)
@@ -236,9 +238,9 @@ static void add_sums(struct maker *mk)
 {
 	struct summary_sum *sums = mk->summary->run.verdicts.watched;
 
-	for (size_t v = 0; v < VERDICT_COUNT && mk->drafts.nverdicts > 1; v++) {
-		sums[v].blocks += mk->drafts.sums[v].blocks;
-		sums[v].bytes += mk->drafts.sums[v].bytes;
+	for (size_t v = 0; v < VERDICT_COUNT && mk->stacks.nverdicts > 1; v++) {
+		sums[v].blocks += mk->stacks.sums[v].blocks;
+		sums[v].bytes += mk->stacks.sums[v].bytes;
 	}
 }
 
@@ -246,15 +248,15 @@ int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32
 		      const uint32_t *same_as, struct groupmap *groups, struct summary *s)
 {
 	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
-	int r = stack_groups_make(l, family, opt->older_than_us, same_as, &mk.drafts);
+	int r = stack_groups_make(l, family, opt->older_than_us, same_as, &mk.stacks);
 
 	if (r == 0)
 		r = make_groups(&mk);
 	add_sums(&mk);
-	if (r == 0 && (opt->lookup || ledger_judges(l)))
+	if (r == 0 && (opt->lookup || ledger_has_verdicts(l)))
 		r = note_stacks(&mk);
 	free(mk.judged);
-	stack_groups_fini(&mk.drafts);
+	stack_groups_fini(&mk.stacks);
 	return r;
 }
 
@@ -300,7 +302,7 @@ int groups_wanted(const struct ledger *l, bool *wanted)
 		want_stack(d, l->twice[i].first, wanted);
 		want_stack(d, l->twice[i].alloc, wanted);
 	}
-	/* a group prints the frame that represents the code location */
+	/* what is printed is the frame that represents the code location */
 	for (uint32_t f = 0; f < d->nframes; f++)
 		if (wanted[f])
 			wanted[same_as[f]] = true;

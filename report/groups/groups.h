@@ -3,8 +3,8 @@
  * groups: makes the groups of the report from the stacks of a ledger that have live blocks.
  *
  * Two stacks are one group if they name the same locations of the same files: a module that was unloaded and
- * loaded again elsewhere has other addresses, and is the same code. Wrappers of the allocator at the front do
- * not distinguish stacks, tags do. For objects with references see refgroups.h.
+ * loaded again elsewhere has other addresses, and is the same code. Wrappers at the front do not distinguish
+ * stacks, tags do. For objects with references see refgroups.h.
  */
 #ifndef MM_GROUPS_H
 #define MM_GROUPS_H

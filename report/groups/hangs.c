@@ -13,7 +13,8 @@ static const size_t *group_of(const struct groupmap *groups, uint32_t family, co
 }
 
 /* The group of the lost block at @addr, in any family; @family is searched first. NULL: none. */
-static const size_t *root_of(const struct groupmap *groups, const struct ledger *l, uint32_t family, taddr addr)
+static const size_t *root_of(const struct groupmap *groups, const struct ledger *l, uint32_t family,
+			     taddr addr)
 {
 	const size_t *serial = NULL;
 	struct live_block b;
@@ -78,7 +79,8 @@ static void put(struct summary *s, const struct addrmap *pairs)
 		struct summary_group *root = &s->groups[key >> 32];
 		const struct summary_sum *sum = value;
 
-		summary_add_hang(s, root, &(struct summary_hang){ key & UINT32_MAX, sum->blocks, sum->bytes });
+		summary_add_hang(s, root,
+				 &(struct summary_hang){ key & UINT32_MAX, sum->blocks, sum->bytes });
 		s->groups[key & UINT32_MAX].held = true;
 	}
 	for (size_t i = 0; i < s->ngroups; i++)
@@ -86,7 +88,8 @@ static void put(struct summary *s, const struct addrmap *pairs)
 			qsort(s->groups[i].hangs, s->groups[i].nhangs, sizeof(struct summary_hang), compare);
 }
 
-int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us, struct summary *s)
+int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t older_than_us,
+	      struct summary *s)
 {
 	struct addrmap pairs;
 	int r;

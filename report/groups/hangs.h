@@ -3,7 +3,7 @@
  * hangs: which groups of indirectly lost blocks are lost with which groups of lost ones.
  *
  * A run records for each indirectly lost block the lost block with which it is counted (MMT_JUDGED). Here
- * these are summed up by groups: so many blocks of group G are lost with blocks of group R. If R's block was
+ * these are summed up by groups: how many blocks of group G are lost with blocks of group R. If R's block was
  * not watched, or is in no group that is shown, nothing is known about it.
  */
 #ifndef MM_HANGS_H

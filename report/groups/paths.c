@@ -17,7 +17,7 @@ static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 	return (m ? (f->pc - m->bias) ^ ((uint64_t)m->file + 1) << 47 : f->pc) ^ (uint64_t)f->exact << 63;
 }
 
-/* The name of code that belongs to no file, if one is known. */
+/* The name of code that belongs to no file, if it has one. */
 static const char *made_name(const struct defs *d, const struct defs_frame *f)
 {
 	return f->module == DEFS_NONE && f->nnames ? d->names[f->names].function : NULL;
@@ -93,5 +93,6 @@ uint64_t path_hash(const struct path *p, uint32_t skip)
 bool path_same(const struct path *a, uint32_t skip_a, const struct path *b, uint32_t skip_b)
 {
 	return a->depth - skip_a == b->depth - skip_b && a->end == b->end && a->tag == b->tag &&
-	       memcmp(a->frames + skip_a, b->frames + skip_b, (a->depth - skip_a) * sizeof(a->frames[0])) == 0;
+	       memcmp(a->frames + skip_a, b->frames + skip_b, (a->depth - skip_a) * sizeof(a->frames[0])) ==
+		       0;
 }

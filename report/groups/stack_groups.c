@@ -9,8 +9,8 @@
 #include "report/groups/stack_groups_parts.h"
 
 /*
- * Per stack and verdict: its live blocks, and whether it is wanted; and the stacks in the order of their
- * numbers.
+ * For each stack and verdict: its live blocks, and whether they are wanted; and the stacks in the order of
+ * their numbers.
  */
 struct stock {
 	struct stack_live *kept;
@@ -135,20 +135,22 @@ static void look_at_samples(const struct stack_groups *ds, struct stock *st)
 			st->wanted[stack_groups_slot(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
 }
 
-/* --- stacks to drafts --- */
+/* --- stacks to stack groups --- */
 
 /* Returns its index; DEFS_NONE if out of memory. */
-static uint32_t new_draft(struct stack_groups *ds, struct path path, enum verdict verdict)
+static uint32_t new_group(struct stack_groups *ds, struct path path, enum verdict verdict)
 {
 	uint32_t index = ds->n;
 
 	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0)
 		return DEFS_NONE;
-	ds->all[ds->n++] = (struct stack_group){ .path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE };
+	ds->all[ds->n++] = (struct stack_group){
+		.path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE
+	};
 	return index;
 }
 
-/* The draft with @verdict among those of the path whose first one is @first; made, if there is none. */
+/* The stack group with @verdict among those of the path whose first one is @first; made, if there is none. */
 static uint32_t of_verdict(struct stack_groups *ds, uint32_t first, enum verdict verdict)
 {
 	uint32_t last = first, made;
@@ -158,7 +160,7 @@ static uint32_t of_verdict(struct stack_groups *ds, uint32_t first, enum verdict
 			return i;
 		last = i;
 	}
-	made = new_draft(ds, ds->all[first].path, verdict);
+	made = new_group(ds, ds->all[first].path, verdict);
 	if (made == DEFS_NONE)
 		return made;
 	ds->all[made].first = first;
@@ -199,7 +201,7 @@ static int add_place(struct stack_groups *ds, struct stack_group *d, uint32_t st
 		return is_empty(ds, stack) ? 0 : -ENOMEM;
 	d->allocs += p->allocs;
 	d->frees += p->frees;
-	d->taken += p->taken;
+	d->allocated_bytes += p->allocated_bytes;
 	d->held_bytes += p->bytes;
 	for (uint32_t i = 0; i < p->series.n && i < MMT_SERIES_POINTS; i++)
 		d->points[i] += series_point(&p->series, i);
@@ -209,8 +211,8 @@ static int add_place(struct stack_groups *ds, struct stack_group *d, uint32_t st
 }
 
 /*
- * The first draft of @path. If there is none, it is made with @verdict and takes over the path's frames.
- * DEFS_NONE: out of memory.
+ * The first stack group of @path. If there is none, it is made with @verdict and takes over the path's
+ * frames. DEFS_NONE: out of memory.
  */
 static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdict verdict)
 {
@@ -221,14 +223,14 @@ static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdic
 	d = stack_groups_look_up(ds, path, 0, VERDICT_COUNT, &h);
 	if (d)
 		return (uint32_t)(d - ds->all);
-	index = new_draft(ds, *path, verdict);
+	index = new_group(ds, *path, verdict);
 	if (index == DEFS_NONE)
 		return index;
 	path->frames = NULL;
 	return addrmap_put(&ds->by_hash, h, &index) < 0 ? DEFS_NONE : index;
 }
 
-static int draft_kept(struct stack_groups *ds, uint32_t first, uint32_t stack, const struct stock *st)
+static int add_live_groups(struct stack_groups *ds, uint32_t first, uint32_t stack, const struct stock *st)
 {
 	for (uint32_t v = 0; v < ds->nverdicts; v++) {
 		size_t slot = stack_groups_slot(ds, stack, v);
@@ -240,7 +242,7 @@ static int draft_kept(struct stack_groups *ds, uint32_t first, uint32_t stack, c
 		if (index == DEFS_NONE)
 			return -ENOMEM;
 		ds->of_stack[slot] = index;
-		stack_groups_add_live(&ds->all[index].kept, &st->kept[slot]);
+		stack_groups_add_live(&ds->all[index].live, &st->kept[slot]);
 	}
 	return 0;
 }
@@ -254,7 +256,7 @@ static enum verdict first_wanted(const struct stack_groups *ds, const struct sto
 	return VERDICT_COUNT;
 }
 
-static int draft_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
+static int add_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
 {
 	struct path path = { 0 };
 	uint32_t first;
@@ -266,11 +268,11 @@ static int draft_stack(struct stack_groups *ds, uint32_t stack, enum verdict ver
 	free(path.frames);
 	if (first == DEFS_NONE)
 		return -ENOMEM;
-	r = draft_kept(ds, first, stack, st);
+	r = add_live_groups(ds, first, stack, st);
 	return r < 0 ? r : add_place(ds, &ds->all[first], stack);
 }
 
-static int draft_all(struct stack_groups *ds, const struct stock *st)
+static int add_stacks(struct stack_groups *ds, const struct stock *st)
 {
 	size_t n = book_of(ds)->nplaces;
 	int r = 0;
@@ -279,12 +281,12 @@ static int draft_all(struct stack_groups *ds, const struct stock *st)
 		enum verdict verdict = first_wanted(ds, st, st->order[i]);
 
 		if (verdict != VERDICT_COUNT)
-			r = draft_stack(ds, st->order[i], verdict, st);
+			r = add_stack(ds, st->order[i], verdict, st);
 	}
 	return r;
 }
 
-/* All drafts of a path get what was counted for the path. */
+/* All stack groups of a path get what was counted for the path. */
 static void share_counts(struct stack_groups *ds)
 {
 	for (size_t i = 0; i < ds->n; i++) {
@@ -298,7 +300,7 @@ static void share_counts(struct stack_groups *ds)
 			continue;
 		d->allocs = first->allocs;
 		d->frees = first->frees;
-		d->taken = first->taken;
+		d->allocated_bytes = first->allocated_bytes;
 		d->sampled = first->sampled;
 		d->held_bytes = first->held_bytes;
 		memcpy(d->points, first->points, sizeof(d->points));
@@ -349,7 +351,7 @@ static int init_stock(struct stack_groups *ds, struct stock *st)
 	return order_stacks(ds, st);
 }
 
-static int draft_stock(struct stack_groups *ds, struct stock *st)
+static int group_stock(struct stack_groups *ds, struct stock *st)
 {
 	int r = init_stock(ds, st);
 
@@ -359,7 +361,7 @@ static int draft_stock(struct stack_groups *ds, struct stock *st)
 	look_at_leaders(ds, st);
 	look_at_objects(ds, st);
 	look_at_samples(ds, st);
-	r = draft_all(ds, st);
+	r = add_stacks(ds, st);
 	if (r == 0)
 		r = count_empty_places(ds, st);
 	share_counts(ds);
@@ -374,10 +376,10 @@ int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us,
 
 	*out = (struct stack_groups){
 		.ledger = l, .family = family, .older_than_us = older_than_us, .same_as = same_as,
-		.nverdicts = ledger_judges(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
+		.nverdicts = ledger_has_verdicts(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
 	};
 	addrmap_init(&out->by_hash, sizeof(uint32_t));
-	r = draft_stock(out, &st);
+	r = group_stock(out, &st);
 	free(st.kept);
 	free(st.wanted);
 	free(st.order);

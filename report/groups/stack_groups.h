@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * stack_groups: the stacks of one family that matter at the end. Stacks with the same code locations
- * (report/groups/paths.h) are put together, with what was counted for them. A draft will be a group of the
- * report, or for objects a call site of a group, before it has names. If blocks of one path got several
- * verdicts, there is a draft for each verdict: the calls counted are the same in each, the growth is its own.
+ * (report/groups/paths.h) are put together, with what was counted for them. A stack group becomes a group of
+ * the report, or for objects a call site of a group, when it gets names. If blocks of one path got several
+ * verdicts, there is a stack group for each verdict: the calls counted are the same in each, the growth is
+ * its own.
  *
  * For blocks these are the stacks with live blocks, and in a sampled run also those of which only numbers are
  * recorded, unless an age is asked for. For objects they are the stacks that acquired or released references
@@ -35,27 +36,31 @@ struct stack_live {
 struct stack_group {
 	struct path path;
 	enum verdict verdict;
-	struct stack_live kept;
+	struct stack_live live;
 	uint64_t allocs, frees;		/* of objects: references acquired, released */
-	uint64_t taken;			/* bytes that were ever allocated */
-	/* What a sampled run says of its stacks; owned by the first draft of a path; NULL: nothing. */
+	uint64_t allocated_bytes;			/* bytes that were ever allocated */
+	/*
+	 * The samples of its stacks in a sampled run; owned by the first stack group of a path; NULL: none.
+	 */
 	struct sampled *sampled;
 	/* Live bytes at the end, of any age; of objects: references acquired here on existing objects. */
 	uint64_t held_bytes;
-	/* If a path has several drafts, these are for the draft's own blocks. */
+	/* If a path has several stack groups, these are for the stack group's own blocks. */
 	uint64_t points[MMT_SERIES_POINTS];	/* live bytes over time, */
 	uint64_t own_bytes;		/* at the end, */
 	uint64_t own_allocs, own_frees;	/* and the calls behind them */
 	uint32_t skip;			/* frames at the front that are ignored in comparisons: wrappers */
 	size_t wrappers;		/* the same, counted in frames as printed */
 	bool hidden;			/* it is not a group of its own */
-	/* In the first draft of a path: one of the path's drafts became a group. */
-	bool is_told;
+	/* In the first stack group of a path: one of the path's stack groups became a group. */
+	bool has_group;
 	bool is_group;			/* it became a group of the report, */
 	size_t serial;			/* with this number (summary_group.serial) */
-	uint32_t twin;			/* the draft into which stack_groups_merge merged it; else itself */
-	uint32_t first;			/* the first draft of its path: counts for all, owns the frames */
-	uint32_t next;			/* the next draft of its path; DEFS_NONE: none */
+	/* the stack group into which stack_groups_merge merged it; else itself */
+	uint32_t twin;
+	/* the first stack group of its path: counts for all, owns the frames */
+	uint32_t first;
+	uint32_t next;			/* the next stack group of its path; DEFS_NONE: none */
 };
 
 struct stack_groups {
@@ -73,7 +78,7 @@ struct stack_groups {
 };
 
 /*
- * Make the drafts of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
+ * Make the stack groups of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
  * -ENOMEM; stack_groups_fini in any case.
  */
 must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us,
@@ -81,14 +86,14 @@ must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t old
 void stack_groups_fini(struct stack_groups *ds);
 
 /*
- * Drafts that are not hidden and do not differ after their `skip` frames are merged into one; the others
- * become hidden. 0 or -ENOMEM.
+ * Stack groups that are not hidden and do not differ after their `skip` frames are merged into one; the
+ * others become hidden. 0 or -ENOMEM.
  */
 must_check int stack_groups_merge(struct stack_groups *ds);
 
 /*
- * The draft that has the blocks of this stack with this verdict, as an index in all; DEFS_NONE: they are not
- * wanted.
+ * The stack group that has the blocks of this stack with this verdict, as an index in all; DEFS_NONE: they
+ * are not wanted.
  */
 uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum verdict verdict);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_groups_parts: what the parts of drafts have in common; for them alone.
+ * stack_groups_parts: what the parts of stack groups have in common; for them alone.
  *
- *	stack_groups.c	from stacks to drafts
- *	stack_groups_split.c	divides what was counted for a path among its drafts
- *	stack_groups_table.c	finds drafts, adds them up, merges those that look the same
+ *	stack_groups.c	from stacks to stack groups
+ *	stack_groups_split.c	divides what was counted for a path among its stack groups
+ *	stack_groups_table.c	finds stack groups, adds them up, merges those that look the same
  */
 #ifndef MM_STACK_GROUPS_PARTS_H
 #define MM_STACK_GROUPS_PARTS_H
@@ -18,14 +18,14 @@ size_t stack_groups_slot(const struct stack_groups *ds, uint32_t stack, enum ver
 void stack_groups_add_live(struct stack_live *to, const struct stack_live *k);
 
 /*
- * For paths with several drafts: set `points`, `own_bytes`, `own_allocs` and `own_frees` of each draft.
- * Before, they hold the values of the path. 0 or -ENOMEM.
+ * For paths with several stack groups: set `points`, `own_bytes`, `own_allocs` and `own_frees` of each stack
+ * group. Before, they hold the values of the path. 0 or -ENOMEM.
  */
 must_check int stack_groups_split(struct stack_groups *ds);
 
 /*
- * The first draft of @path with @verdict (VERDICT_COUNT: with any verdict), or NULL; then @h is the key at
- * which it would be found. If a different draft has the same hash, the next free key is used.
+ * The first stack group of @path with @verdict (VERDICT_COUNT: with any verdict), or NULL; then @h is the key
+ * at which it would be found. If a different stack group has the same hash, the next free key is used.
  */
 struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip,
 					 enum verdict verdict, uint64_t *h);

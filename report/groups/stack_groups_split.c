@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_groups_split: how each draft of a path grew, if its blocks got several verdicts (stack_groups_parts.h).
+ * stack_groups_split: how each stack group of a path grew, if its blocks got several verdicts
+ * (stack_groups_parts.h).
  *
  * The series of a path is counted during the run, the verdicts come at the end. A lost block was never freed,
  * so it was live since its birth: the live blocks show how the lost part grew. The remainder of the path's
@@ -119,7 +120,7 @@ static bool grows(const struct stack_groups *ds, const struct stack_group *d)
 	size_t n = stack_groups_series(ds, d, points);
 	struct growth g;
 
-	growth_judge(points, n, ds->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g);
+	growth_classify(points, n, ds->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g);
 	return growth_rises(&g);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * drafts_table: finds drafts by stack or path, makes their series, and merges those that do not differ after
- * their wrappers.
+ * stack_groups_table: finds stack groups by stack or path, makes their series, and merges those that do not
+ * differ after their wrappers.
  */
 #include "report/groups/stack_groups_parts.h"
 
@@ -67,7 +67,7 @@ void stack_groups_add_live(struct stack_live *to, const struct stack_live *k)
 	to->indirect_bytes += k->indirect_bytes;
 }
 
-/* Is it the first draft of its path, which owns what these drafts share? */
+/* Is it the first stack group of its path, which owns what these stack groups share? */
 static bool is_first(const struct stack_group *d)
 {
 	return d->first == d->twin;
@@ -75,7 +75,7 @@ static bool is_first(const struct stack_group *d)
 
 static void merge_samples(struct stack_group *to, struct stack_group *d)
 {
-	/* the other drafts of its path have the same sample */
+	/* the other stack groups of its path have the same sample */
 	if (!is_first(d))
 		return;
 	if (to->sampled && d->sampled) {
@@ -89,11 +89,11 @@ static void merge_samples(struct stack_group *to, struct stack_group *d)
 /* @d is @to's twin: add all its counts to @to. */
 static void merge(struct stack_group *to, struct stack_group *d)
 {
-	stack_groups_add_live(&to->kept, &d->kept);
+	stack_groups_add_live(&to->live, &d->live);
 	merge_samples(to, d);
 	to->allocs += d->allocs;
 	to->frees += d->frees;
-	to->taken += d->taken;
+	to->allocated_bytes += d->allocated_bytes;
 	to->held_bytes += d->held_bytes;
 	to->own_bytes += d->own_bytes;
 	to->own_allocs += d->own_allocs;

@@ -165,7 +165,7 @@ static int32_t pid_of(const char *path)
 	return pid;
 }
 
-/* Addresses of two processes are unrelated. */
+/* Are the files of one process? Addresses of two processes are unrelated. */
 static int same_process(const char *const *paths, size_t n, int32_t *pid)
 {
 	*pid = pid_of(paths[0]);

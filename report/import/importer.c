@@ -48,7 +48,7 @@ static int put_run(struct importer *im)
 	return take(im, &f);
 }
 
-/* The old tools watched what the pack "libc" watches. */
+/* The family is that of the pack "libc": the old tools watched the same functions. */
 static int put_family(struct importer *im)
 {
 	struct fact name = info(MMT_FAMILY_NAME), now = { .kind = MMT_FAMILY, .family = FAMILY };
@@ -219,7 +219,8 @@ int importer_release(struct importer *im, taddr addr, uint32_t stack)
 
 /* --- end --- */
 
-static int put_probe(struct importer *im, uint32_t number, const char *rule, const char *source, uint64_t hits)
+static int put_probe(struct importer *im, uint32_t number, const char *rule, const char *source,
+		     uint64_t hits)
 {
 	struct fact probe = info(MMT_PROBE), f = info(MMT_HITS);
 	int r;

@@ -67,7 +67,8 @@ must_check int importer_release(struct importer *im, taddr addr, uint32_t stack)
  * Read the formats from memory, for tests and the fuzzer. As import_mmleak and import_mtrace, but bad input
  * is not logged.
  */
-must_check int import_mmleak_text(const char *text, size_t n, const char *maps, size_t nmaps, struct ledger *l);
+must_check int import_mmleak_text(const char *text, size_t n, const char *maps, size_t nmaps,
+				  struct ledger *l);
 must_check int import_mtrace_text(const char *text, size_t n, struct ledger *l);
 
 #endif

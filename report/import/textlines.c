@@ -10,8 +10,8 @@
 #define BUFFER (4 * TEXTLINES_MAX)
 
 /*
- * Non-blocking only for the open: a FIFO without a writer is at its end, one with a slow writer is waited
- * for.
+ * Non-blocking only while opening: a FIFO without a writer then is at its end; for a slow writer the reader
+ * waits.
  */
 static int open_text(const char *path)
 {
@@ -129,7 +129,8 @@ int textlines_next(struct textlines *t, struct textline *out)
 			return 0;
 		skipped = t->skip;
 		t->skip = !newline && length == TEXTLINES_MAX;
-		*out = (struct textline){ t->buf + t->at, length, t->number + 1, t->skip, !newline && !t->skip };
+		*out = (struct textline){ t->buf + t->at, length, t->number + 1, t->skip,
+					  !newline && !t->skip };
 		t->at += length + newline;
 	} while (skipped);
 	t->number++;

@@ -99,7 +99,7 @@ void json_next_line(struct strbuf *sb, size_t i, const char *indent)
 	strbuf_puts(sb, indent);
 }
 
-/* In a negative time, as in a damaged trace, the fraction of the second is positive all the same. */
+/* Also of a negative time, which a damaged trace may have, the fraction of the second is positive. */
 void json_start(struct strbuf *sb, const char *separator, int64_t start_ns)
 {
 	int64_t ms = start_ns / 1000000;

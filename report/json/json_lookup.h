@@ -10,9 +10,10 @@
  *	                   objects: [{family, noun, net, older, counted, age_s, entry, group,
  *	                              uses: [{taken, dropped, wrappers, stack_end, stack}]}]}]
  *
- * Each is present only if it was asked for. entry: the group's number in the text report, in its family;
- * groups, group: the indices in "groups", or for objects in "refs", from 0. Both are null if the report
- * leaves the block out. released_twice_s is null if no block at that address is known to be freed twice.
+ * Each is present only if it was asked for. entry: the number of the group in the text report, within its
+ * family; groups, group: the indices in "groups", or for objects in "refs", from 0. Both are null if the
+ * report leaves the block out. released_twice_s is null if no block at that address is known to be freed
+ * twice.
  */
 #ifndef MM_JSON_LOOKUP_H
 #define MM_JSON_LOOKUP_H

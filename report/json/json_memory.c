@@ -5,7 +5,8 @@
 
 #include "report/json/json.h"
 
-static void put_point(struct strbuf *sb, const char *separator, const char *name, const struct memory_point *p)
+static void put_point(struct strbuf *sb, const char *separator, const char *name,
+		      const struct memory_point *p)
 {
 	json_key(sb, separator, name);
 	json_real(sb, "{", "at_s", p->at_us / 1e6);

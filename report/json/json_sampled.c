@@ -49,7 +49,7 @@ static void put_estimate(struct strbuf *sb, const char *separator, const char *n
 	put_interval(sb, separator, name, e->value, e->low, e->high);
 }
 
-/* If it is not known what stays live of a group, the value is null, so that it cannot be added up. */
+/* If it is not known how much of a group stays live, the value is null, so that it cannot be added up. */
 static void put_kept(struct strbuf *sb, const char *name, const struct survival *v, const struct estimate *e)
 {
 	put_interval(sb, ", ", name, v->kind == SURVIVAL_UNKNOWN ? NAN : e->value, e->low, e->high);

@@ -58,7 +58,7 @@ static void put_gaps(struct strbuf *sb, const struct summary_run *run)
 static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	json_key(sb, ",\n  ", "verdicts");
-	json_bool(sb, "{", "taken", v->taken);
+	json_bool(sb, "{", "taken", v->known);
 	json_text(sb, ", ", "why_not", v->why_not);
 	json_real(sb, ", ", "pause_seconds", v->pause_s);
 	json_real(sb, ", ", "expected_seconds", v->expected_s);
@@ -153,7 +153,7 @@ static void put_kind(struct strbuf *sb, const struct summary_kind *k)
 	json_number(sb, ", ", "size_high", k->size_high);
 }
 
-/* Other groups by their index in the list. */
+/* The groups of indirectly lost blocks that are lost with this one, by their index in the list. */
 static void put_hangs(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	json_list(sb, ", ", "indirect_groups");
@@ -166,7 +166,7 @@ static void put_hangs(struct strbuf *sb, const struct summary *s, const struct s
 	strbuf_putc(sb, ']');
 }
 
-static void put_lost_with(struct strbuf *sb, const struct summary_group *g)
+static void put_indirect(struct strbuf *sb, const struct summary_group *g)
 {
 	json_bool(sb, ", ", "split", g->split);
 	json_number(sb, ", ", "indirect_blocks", g->kind.indirect_blocks);
@@ -189,9 +189,9 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
-	if (s->run.verdicts.taken || s->scanned)
-		put_lost_with(sb, g);
-	if (s->run.verdicts.taken && !s->scanned)
+	if (s->run.verdicts.known || s->scanned)
+		put_indirect(sb, g);
+	if (s->run.verdicts.known && !s->scanned)
 		put_hangs(sb, s, g);
 	if (s->scanned)
 		put_kind(sb, &g->kind);
@@ -221,20 +221,21 @@ static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 	json_real(sb, "{", "per_object", u->per_object);
 	json_number(sb, ", ", "count", u->count);
 	if (taken) {
-		json_number(sb, ", ", "kept", u->kept);
-		json_number(sb, ", ", "taken_in_all", u->taken_in_all);
+		json_number(sb, ", ", "kept", u->outstanding);
+		json_number(sb, ", ", "taken_in_all", u->acquired_in_all);
 		json_number(sb, ", ", "several", u->several);
 		json_number(sb, ", ", "as_many", u->as_many);
 		json_string(sb, ", ", "module", u->module);
-		json_number(sb, ", ", "module_taken", u->module_taken);
-		json_number(sb, ", ", "module_dropped", u->module_dropped);
+		json_number(sb, ", ", "module_taken", u->module_acquired);
+		json_number(sb, ", ", "module_dropped", u->module_released);
 	}
 	json_number(sb, ", ", "wrappers", u->stack.wrappers);
 	json_stack(sb, ", ", &u->stack);
 	strbuf_putc(sb, '}');
 }
 
-static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n, bool taken)
+static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n,
+		     bool taken)
 {
 	json_list(sb, ",\n   ", name);
 	for (size_t i = 0; i < n; i++) {
@@ -259,8 +260,8 @@ static void put_objects(struct strbuf *sb, const struct summary_refs *r)
 		json_next_line(sb, i, "    ");
 		json_address(sb, "{", "address", r->all[i].addr);
 		json_real(sb, ", ", "age_s", r->all[i].age_s);
-		put_counts_of(sb, "taken", r->all[i].counts, r->ntaken);
-		put_counts_of(sb, "dropped", r->all[i].counts + r->ntaken, r->ndropped);
+		put_counts_of(sb, "taken", r->all[i].counts, r->nacquired);
+		put_counts_of(sb, "dropped", r->all[i].counts + r->nacquired, r->nreleased);
 		strbuf_putc(sb, '}');
 	}
 	strbuf_putc(sb, ']');
@@ -278,8 +279,8 @@ static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, bool
 	json_real(sb, ", ", "youngest_s", r->youngest_s);
 	put_growth(sb, &r->growth, "references_per_minute", r->series, r->npoints);
 	put_samples(sb, r->samples, r->nsamples);
-	put_uses(sb, "taken", r->taken, r->ntaken, true);
-	put_uses(sb, "dropped", r->dropped, r->ndropped, false);
+	put_uses(sb, "taken", r->acquired, r->nacquired, true);
+	put_uses(sb, "dropped", r->released, r->nreleased, false);
 	if (per_object)
 		put_objects(sb, r);
 	strbuf_putc(sb, '}');
@@ -307,9 +308,9 @@ static void put_ref_totals(struct strbuf *sb, const struct summary *s)
 			continue;
 		json_next_line(sb, n++, "  ");
 		json_string(sb, "{", "family", f->name);
-		json_number(sb, ", ", "taken", f->taken);
-		json_number(sb, ", ", "dropped", f->dropped);
-		json_number(sb, ", ", "objects", f->kept);
+		json_number(sb, ", ", "taken", f->acquired);
+		json_number(sb, ", ", "dropped", f->released);
+		json_number(sb, ", ", "objects", f->live);
 		strbuf_putc(sb, '}');
 	}
 	strbuf_putc(sb, ']');

@@ -20,8 +20,8 @@
  *	  "memory":   {first: {at_s, anonymous, file, shared, swapped, heap}, last: the same, growth,
  *	               series: [[seconds, bytes]], explained} or null,
  *	  "children": [{pid, name, first, last, growth, series}],
- *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, oldest_s, youngest_s,
- *	                verdict, split, indirect_blocks, indirect_bytes,
+ *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, bytes_taken, bytes_returned,
+ *	                oldest_s, youngest_s, verdict, split, indirect_blocks, indirect_bytes,
  *	                indirect_groups: [{group, blocks, bytes}],
  *	                seen, turnover, why_unknown,
  *	                estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute,
@@ -48,9 +48,9 @@
  *	              (report/json/json_lookup.h) }
  *
  * stack_end: "whole", or why the stack goes on beyond its last frame: "cut", "lost", "deep", "elsewhere".
- * wrappers: the number of frames at the front of the stack that only forward the allocation.
- * shape: report/model/growth.h. linkage is present if it is known and differs from the function's name.
- * totals include what is suppressed and filtered.
+ * wrappers: the number of frames at the front of the stack that only forward the allocation. shape:
+ * report/model/growth.h. linkage is present if it is known and differs from the function's name. totals
+ * include what is suppressed and filtered.
  * verdict: base/verdict.h. bytes are the group's own: blocks that are lost with its blocks are counted in
  * indirect_bytes, and have groups of their own, in which bytes_direct is 0; indirect_groups has these by
  * their index in groups, as far as they are known. The order of groups and their numbers are those of the
@@ -60,7 +60,9 @@
  * refs: objects of one signature (report/model/summary.h); taken has the most suspect call site first, and
  * series is that of this call site. object_list is present if it was asked for (--per-object): its counts are
  * in the order of taken and dropped. tag is null if there is none.
- * Groups of a scan (report/json/out_scan_json.h) have a label and other additional members.
+ * Groups of a scan (report/json/out_scan_json.h) have a label and other additional members. bytes_taken and
+ * bytes_returned: only of ranges of memory, what was mapped and unmapped over the run.
+ *
  * Sampled runs (run.mode "sampled") have run.budget, whose promise, spent and worst_ten_seconds are shares of
  * the time, and in each group the members from seen to survival. duty: the mean over sites that were hit.
  * estimate: each number is its value and the two ends of its 95 % confidence interval; the last is null if it
@@ -72,8 +74,8 @@
  * share_seen: the part of all allocations there that was seen. half_s: the age by which half had been freed;
  * null: fewer have. turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added
  * in the last fifth of the run) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for
- * "unknown", a word of report/model/unknown_reason.h; else null. blocks, bytes, allocs, frees and totals are those
- * of tracked blocks; growth follows from turnover and estimate. Kept bytes are those of chunks, as the
+ * "unknown", a name of report/model/unknown_reason.h; else null. blocks, bytes, allocs, frees and totals are
+ * those of tracked blocks; growth follows from turnover and estimate. Kept bytes are those of chunks, as the
  * allocator rounds them.
  * The files from which the run was read are not named: reports of one run are the same, however made.
  * Addresses are strings ("0x..."). What is not known is "" or 0, except a probe's note, which is null if

@@ -69,7 +69,7 @@ static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
 
 static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
 {
-	json_bool(sb, ",\n  ", "judged", v->taken);
+	json_bool(sb, ",\n  ", "judged", v->known);
 	json_string(sb, ", ", "not_judged", v->why_not);
 	json_sums(sb, ", ", "verdicts", v->all);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger: what the facts of a run add up to: which blocks and objects are live, how that came about, and what
- * is known of the run itself. A live watch, a trace, a shrunken trace and an import fill it in the same way,
- * fact by fact, and every report is made from it.
+ * ledger: what the facts of a run add up to: which blocks and objects are live, what each stack has allocated
+ * and freed, and what is known of the run itself. A live watch, a trace, a shrunken trace and an import fill
+ * it in the same way, fact by fact, and every report is made from it.
  *
- *	book (one for each family) = live blocks or objects, and for each stack a place
+ *	book (one for each family) = live blocks or objects, and for each stack a place: its numbers
  *	place = allocations, frees, live blocks and bytes, their series
  *
  * A family has either blocks or objects with references, as its definition says; events of the other kind are
@@ -18,8 +18,8 @@
  *
  * A ledger of a later piece alone sees frees of blocks that were allocated in an earlier one. It can keep
  * these events (`keep_orphans`) so that shrink can put the pieces together; the totals count them as older
- * than the watch. Events of objects that may have existed in an earlier piece are kept and not booked: their
- * result depends on what was before.
+ * than the watch. Events of objects that may have existed in an earlier piece are kept and not booked: what
+ * they mean depends on what was before.
  */
 #ifndef MM_LEDGER_H
 #define MM_LEDGER_H
@@ -45,12 +45,12 @@
 
 struct place {
 	uint64_t allocs, frees;		/* of objects: references acquired, released */
-	uint64_t taken;			/* bytes that were ever allocated; not of objects */
+	uint64_t allocated_bytes;			/* bytes that were ever allocated; not of objects */
 	uint64_t blocks, bytes;		/* of objects, both: references acquired here on existing objects */
 	struct series series;
 };
 
-/* An event, as it came, of a block or an object that may have existed before this ledger's first fact. */
+/* An event, unchanged, of a block or an object that may have existed before this ledger's first fact. */
 struct orphan {
 	/*
 	 * MMT_FREE, FORGET, ASIDE, ASIDE_FREED, ASIDE_BACK; MMT_ALLOC: the older block lost its address; REF,
@@ -68,10 +68,10 @@ struct orphan {
 struct ledger_book {
 	struct live *live;
 	struct objects *objects;	/* NULL: there was no event of an object */
-	uint64_t taken, dropped;	/* references, of all objects over the run */
+	uint64_t acquired, released;	/* references, of all objects over the run */
 	struct place *places;	/* by index of the stack; a stack beyond nplaces has only zeros */
 	size_t nplaces, places_size;
-	/* Addresses at which no older block or object exists any more, as an orphan says. */
+	/* Addresses at which no older block or object exists any more, because an orphan has ended it. */
 	struct addrmap gone;
 };
 
@@ -81,7 +81,7 @@ struct ledger_aside {
 	struct live_block block;
 	uint32_t family;	/* index */
 	bool held;		/* else no block was live there, and @block means nothing */
-	bool orphan;		/* it is among the orphans, so its end must be, too */
+	bool orphan;		/* it is an orphan, so the event that ends it must be one, too */
 };
 
 /*
@@ -90,13 +90,13 @@ struct ledger_aside {
  */
 #define LEDGER_DOUBTS(X)									\
 	X(undefined, "not defined")	/* facts that name what is undefined: no stack, or left out */ \
-	X(nonsense, "contradiction")	/* facts that contradict others, and were not taken */	\
+	X(nonsense, "contradiction")	/* facts that contradict others, and were left out */	\
 	X(displaced, "release not seen")	/* blocks whose address was reused without a free */ \
 	X(reborn, "end not seen")	/* objects whose address became another's while they had references */
 
 #define LEDGER_DAMAGED "trace damaged"	/* reason of MMT_LOST, for readers of a trace */
 
-/* A block freed twice, with the others that have the same three stacks. */
+/* A block that was freed twice, together with others that have the same three stacks. */
 struct ledger_twice {
 	uint32_t family;			/* index */
 	uint32_t second, first, alloc;		/* index of the stack or DEFS_NONE */
@@ -122,16 +122,19 @@ struct ledger_gap {
 };
 
 /*
- * The result of a look for reachable blocks (MMT_VERDICTS). A block's verdict is in the table of live blocks,
- * and is removed with the block; a block that is allocated later has none.
+ * The verdicts of a snapshot (MMT_VERDICTS): what was recorded of it. A block's verdict is in the table of
+ * live blocks, and is removed with the block; a block that is allocated later has none.
  */
-struct ledger_look {
-	bool told;			/* there was a look, or there is a reason why not */
-	struct fact_look fact;		/* strings in the pool, lists owned */
-	/* Blocks that MMT_JUDGED has reported: all, when they are as many as were announced. */
+struct ledger_verdicts {
+	bool wanted;			/* verdicts were wanted: there are some, or a reason why not */
+	struct fact_verdicts fact;		/* strings in the pool, lists owned */
+	/*
+	 * Number of blocks with a verdict (MMT_JUDGED) until now; the verdicts are complete when it is the
+	 * announced number.
+	 */
 	uint64_t given;
 	bool marked;			/* the table has some verdicts */
-	uint32_t changes;		/* looks that replaced an earlier one */
+	uint32_t changes;		/* snapshots that replaced an earlier one */
 	/*
 	 * Lost blocks with which others are lost; and these others, with the address of the first in
 	 * with_bytes.
@@ -141,11 +144,13 @@ struct ledger_look {
 	struct verdict_list unknown;
 };
 
-#define LEDGER_LOOKS_MAX 1000	/* each new look takes a pass through the table */
+#define LEDGER_LOOKS_MAX 1000	/* each new snapshot takes a pass through the table */
 
 #define LEDGER_COUNTS 32
 
-/* Sums of sizes may wrap, since sizes may be anything; they are right again when the blocks are freed. */
+/*
+ * Sums of sizes may wrap, since a trace may claim any size; they are right again when the blocks are freed.
+ */
 
 struct ledger {
 	struct defs defs;
@@ -166,12 +171,15 @@ struct ledger {
 	const char **skips;		/* functions whose frames are left out at the front of stacks */
 	struct ledger_twice *twice;
 	size_t nprobes, nlost, ngaps, nnotes, nskips, ntwice;
-	/* `nown_notes` of the notes, from own_notes on, are about this reading, not about the run. */
+	/*
+	 * The `nown_notes` notes from number own_notes on are about how this reader has read the trace, not
+	 * about the run.
+	 */
 	size_t own_notes, nown_notes;
 	uint64_t allocs, frees, unmatched_frees, double_frees;
 	uint64_t held_blocks, held_bytes;
 	uint64_t resizing;		/* blocks that ledger_settle put back */
-	struct ledger_look look;
+	struct ledger_verdicts look;
 	struct ledger_samples samples;
 	struct memories memories;	/* names in the pool */
 #define X(name, reason) uint64_t name;
@@ -191,7 +199,7 @@ struct ledger {
 must_check int ledger_init(struct ledger *l);	/* 0 or -ENOMEM; family 0 is there, without a name */
 void ledger_fini(struct ledger *l);
 
-/* Take a fact. 0, also for one that makes no sense (it is counted); -ENOMEM. */
+/* Add a fact. 0, also if it makes no sense (then it is counted); -ENOMEM. */
 must_check int ledger_take(struct ledger *l, const struct fact *f);
 
 /* Advance the time to @now_us, without an event. */
@@ -218,12 +226,12 @@ const struct object *ledger_object(const struct ledger *l, uint32_t family, tadd
  */
 const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t stack);
 
-/* Does the ledger have a complete look? Otherwise no verdict counts. */
-bool ledger_judges(const struct ledger *l);
-/* The verdict of the last look on @b. */
+/* Are the verdicts complete? Otherwise none counts. */
+bool ledger_has_verdicts(const struct ledger *l);
+/* The last verdict on @b. */
 enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b);
 /*
- * Iterate over the blocks with which others are lost, of all families: @out, and the block itself in @b.
+ * Iterate over the blocks of all families with which others are lost: each in @out, with its block in @b.
  * Begin with a @place that is all zero.
  */
 bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,

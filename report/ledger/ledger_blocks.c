@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_blocks: dispatches events, and books those of blocks. Each changes a block, its place and the totals
- * alike.
+ * ledger_blocks: passes each event to the part that handles it, and handles those of blocks: each changes a
+ * block, its place and the totals by the same amount.
  *
  * The totals are the sums over all places, plus what no place has: frees of older blocks, and double frees. A
  * place's series is advanced to now before its bytes change.
@@ -26,7 +26,7 @@ static void let_go(struct ledger *l, struct place *p, uint64_t size)
 	l->held_bytes -= size;
 }
 
-/* Book that a live block, already removed from the table, is gone. Its place in @out, unless that is NULL. */
+/* Subtract a live block, which was already removed from the table. Its place in @out, unless that is NULL. */
 static int leave(struct ledger *l, const struct live_block *b, struct place **out)
 {
 	struct place *p = ledger_place_now(l, l->family, b->stack);
@@ -66,7 +66,7 @@ static int take_alloc(struct ledger *l, const struct fact *f)
 	if (r < 0)
 		return r;
 	l->books[l->family].places[b.stack].allocs++;
-	l->books[l->family].places[b.stack].taken += b.size;
+	l->books[l->family].places[b.stack].allocated_bytes += b.size;
 	l->allocs++;
 	return 0;
 }
@@ -253,7 +253,7 @@ int ledger_settle(struct ledger *l)
 	for (size_t i = 0; r == 0 && addrmap_next(aside, &i, &key, &value);) {
 		const struct ledger_aside *a = value;
 
-		/* allocated again meanwhile: so it was freed, and its end was not seen */
+		/* the address was allocated again meanwhile: so the block was freed unseen */
 		if (!a->held || live_get(l->books[a->family].live, a->addr, NULL))
 			continue;
 		r = put_back(l, a);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_books: where a fact belongs in the books, its stack and its place; and the contents of the books
- * (ledger_parts.h, ledger.h).
+ * ledger_books: the stack and the place to which a fact belongs; and questions about the contents of the
+ * books (ledger_parts.h, ledger.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
  */
 static int define_nowhere(struct ledger *l)
 {
-	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { UINT32_MAX - 1, 0, MMT_END_LOST, FACT_NONE } };
+	struct fact f = { .kind = MMT_INFO, .info = MMT_STACK,
+			  .stack = { UINT32_MAX - 1, 0, MMT_END_LOST, FACT_NONE } };
 	int r;
 
 	while ((r = defs_take(&l->defs, &f)) == -EINVAL)

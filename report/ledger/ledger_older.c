@@ -5,9 +5,9 @@
  * event is kept as an orphan, in its order, so that both pieces together give the right result. An allocation
  * is also an event of an older block: if one was at its address, it is gone.
  *
- * Once an orphan has said that the block at an address is gone, no older one is there, and later events at
- * this address are no orphans. So there are at most as many orphans as addresses and unfinished reallocs,
- * however many events there are.
+ * Once an orphan has ended the block at an address, no older one is there, and later events at this address
+ * are no orphans. So there are at most as many orphans as addresses and unfinished reallocs, however many
+ * events there are.
  *
  * An event of an object that may be older is kept and not booked: whether it ends the object depends on what
  * was before. So there are as many orphans of objects as such events, until an object is born at the address
@@ -111,12 +111,15 @@ int ledger_older_aside_freed(struct ledger *l, uint64_t key, const struct ledger
 	return add_orphan(l, &(struct orphan){ .kind = MMT_ASIDE_FREED, .key = key });
 }
 
-/* A block that an earlier piece put aside may be put back at any address. Objects are not put aside. */
+/*
+ * An earlier piece may have put a block aside, which may be put back at any address: older blocks may be
+ * anywhere again. Objects are not put aside.
+ */
 static void nothing_is_gone(struct ledger *l)
 {
 	for (size_t i = 0; i < l->nbooks; i++)
 		if (!l->defs.families[i].refs)
-			addrmap_fini(&l->books[i].gone);	/* it is as good as new then */
+			addrmap_fini(&l->books[i].gone);	/* it is empty and usable then */
 }
 
 int ledger_older_aside_back(struct ledger *l, uint64_t key, const struct ledger_aside *a)

@@ -8,7 +8,7 @@
  *	ledger_refs.c	events: which objects have references
  *	ledger_older.c	events of blocks and objects that this ledger does not know
  *	ledger_run.c	information about the run
- *	ledger_verdicts.c	which blocks are still reachable
+ *	ledger_verdicts.c	verdicts
  *	ledger_sample.c	what a sampled run says of its stacks
  */
 #ifndef MM_LEDGER_PARTS_H
@@ -64,9 +64,9 @@ must_check int ledger_take_info(struct ledger *l, const struct fact *f);
 must_check int ledger_take_twice(struct ledger *l, const struct fact *f);
 
 /* MMT_VERDICTS, MMT_JUDGED: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
-must_check int ledger_take_look(struct ledger *l, const struct fact_look *look);
+must_check int ledger_take_verdicts(struct ledger *l, const struct fact_verdicts *look);
 must_check int ledger_take_judged(struct ledger *l, const struct fact *f);
-void ledger_look_fini(struct ledger_look *look);
+void ledger_look_fini(struct ledger_verdicts *look);
 
 /* May a block or object of an earlier piece be at @addr? */
 bool ledger_may_be_older(const struct ledger *l, uint32_t family, taddr addr);

@@ -47,14 +47,15 @@ static int begin(struct ledger *l, taddr addr, struct object **out)
 static int end(struct ledger *l, taddr addr, const struct object *o)
 {
 	for (uint32_t i = 0; i < o->nuses; i++) {
-		struct place *p = o->uses[i].taken ? ledger_place_now(l, l->family, o->uses[i].stack) : NULL;
+		struct place *p =
+			o->uses[i].acquired ? ledger_place_now(l, l->family, o->uses[i].stack) : NULL;
 
-		if (o->uses[i].taken && !p)
+		if (o->uses[i].acquired && !p)
 			return -ENOMEM;
 		if (!p)
 			continue;
-		p->blocks -= o->uses[i].taken;
-		p->bytes -= o->uses[i].taken;
+		p->blocks -= o->uses[i].acquired;
+		p->bytes -= o->uses[i].acquired;
 	}
 	objects_remove(book_now(l)->objects, addr);
 	return 0;
@@ -68,8 +69,8 @@ static int use(struct ledger *l, struct object *o, uint32_t stack, uint64_t take
 
 	if (!p)
 		return -ENOMEM;
-	u->taken += taken;
-	u->dropped += dropped;
+	u->acquired += taken;
+	u->released += dropped;
 	p->blocks += taken;
 	p->bytes += taken;
 	return 0;
@@ -101,12 +102,12 @@ static int count_at_place(struct ledger *l, uint32_t stack, uint64_t taken, uint
 		return -ENOMEM;
 	p->allocs += taken;
 	p->frees += dropped;
-	book_now(l)->taken += taken;
-	book_now(l)->dropped += dropped;
+	book_now(l)->acquired += taken;
+	book_now(l)->released += dropped;
 	return 0;
 }
 
-static bool says_none_left(const struct fact *f)
+static bool leaves_none(const struct fact *f)
 {
 	return f->ref.count == 1;
 }
@@ -154,7 +155,7 @@ static int take_unref(struct ledger *l, const struct fact *f, uint32_t stack)
 	return end_if_even(l, f->ref.addr, o);
 }
 
-/* An object that was at this address before is gone, whether its end was seen or not. */
+/* An object that was at this address before no longer exists, whether its end was seen or not. */
 static int take_born(struct ledger *l, const struct fact *f, uint32_t stack)
 {
 	const struct object *old = objects_get(book_now(l)->objects, f->ref.addr);
@@ -166,7 +167,7 @@ static int take_born(struct ledger *l, const struct fact *f, uint32_t stack)
 
 static int take_change(struct ledger *l, const struct fact *f)
 {
-	bool ends = f->kind == MMT_BORN || says_none_left(f);
+	bool ends = f->kind == MMT_BORN || leaves_none(f);
 	uint32_t stack;
 	int r = ledger_stack(l, f->ref.stack, &stack);
 
@@ -204,7 +205,7 @@ static int take_uses(struct ledger *l, const struct fact *f, struct object *o)
 
 		r = ledger_stack(l, its->stack, &stack);
 		if (r == 0)
-			r = use(l, o, stack, its->taken, its->dropped);
+			r = use(l, o, stack, its->acquired, its->released);
 	}
 	return r;
 }

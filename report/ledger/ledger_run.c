@@ -19,7 +19,7 @@ static int keep(struct ledger *l, const char *text, const char **out)
 	return text && !*out ? -ENOMEM : 0;
 }
 
-/* The pool has each text once, so the pointer identifies the text. */
+/* The pool has each text only once, so its address identifies the text. */
 static uint64_t key_of(const char *text)
 {
 	return (uint64_t)(uintptr_t)text;
@@ -204,7 +204,8 @@ static int take_skip(struct ledger *l, const char *function)
 
 static bool same_twice(const struct ledger_twice *a, const struct ledger_twice *b)
 {
-	return a->family == b->family && a->second == b->second && a->first == b->first && a->alloc == b->alloc;
+	return a->family == b->family && a->second == b->second && a->first == b->first &&
+	       a->alloc == b->alloc;
 }
 
 /* If keys collide, the later ones use the next free number. */
@@ -232,7 +233,8 @@ static int find_twice(struct ledger *l, const struct ledger_twice *t, struct led
 
 int ledger_take_twice(struct ledger *l, const struct fact *f)
 {
-	struct ledger_twice t = { .family = l->family, .sample = f->block.addr, .time_us = l->now_us }, *kept = NULL;
+	struct ledger_twice t = { .family = l->family, .sample = f->block.addr, .time_us = l->now_us },
+			    *kept = NULL;
 	uint64_t count = f->block.size + 1;
 	int r = ledger_stack_or_none(l, f->block.stack, &t.second);
 
@@ -260,8 +262,8 @@ static void add_totals(struct ledger *l, uint64_t allocs, uint64_t frees)
 	struct ledger_book *book = &l->books[l->family];
 	bool refs = l->defs.families[l->family].refs;
 
-	*(refs ? &book->taken : &l->allocs) += allocs;
-	*(refs ? &book->dropped : &l->frees) += frees;
+	*(refs ? &book->acquired : &l->allocs) += allocs;
+	*(refs ? &book->released : &l->frees) += frees;
 }
 
 static int take_place(struct ledger *l, const struct fact *f)
@@ -277,7 +279,7 @@ static int take_place(struct ledger *l, const struct fact *f)
 		return -ENOMEM;
 	p->allocs += f->place.allocs;
 	p->frees += f->place.frees;
-	p->taken += f->place.bytes;
+	p->allocated_bytes += f->place.bytes;
 	add_totals(l, f->place.allocs, f->place.frees);
 	return f->place.npoints ? series_add(&p->series, f->place.span_us, f->place.points, f->place.npoints)
 				: 0;
@@ -329,7 +331,7 @@ static int take(struct ledger *l, const struct fact *f)
 	case MMT_TOTALS:
 		return take_totals(l, f);
 	case MMT_VERDICTS:
-		return ledger_take_look(l, f->look);
+		return ledger_take_verdicts(l, f->look);
 	case MMT_JUDGED:
 		return ledger_take_judged(l, f);
 	case MMT_SAMPLE:

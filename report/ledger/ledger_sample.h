@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "trace/fact.h"
 
-/* Stacks; a run that tracks blocks of a tenth of that is a large one. */
+/* Stacks. A run that tracks blocks of a tenth of this number is a large one. */
 #define LEDGER_SAMPLES_MAX 200000
 
 struct ledger;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_verdicts: the results of a look for reachable blocks. MMT_VERDICTS says how many blocks have one,
- * MMT_JUDGED which. No verdict counts before all of them were read: half of them would make a leak look
- * smaller than it is.
+ * ledger_verdicts: the verdicts of a snapshot. MMT_VERDICTS has the number of blocks that got one, MMT_JUDGED
+ * the blocks. No verdict counts before all of them were read: half of them would make a leak look smaller
+ * than it is.
  *
  * A verdict is stored with its block (live.h), also if the block is put aside meanwhile (realloc). What is
  * lost with a block is in a list of its own, since few blocks have any.
@@ -14,8 +14,8 @@
 
 #define DOUBTS_MAX 1000
 /*
- * All blocks put aside are searched for each block that is not in the table; no more threads than that are in
- * realloc.
+ * For each block that is not in the table, all blocks put aside are searched. So many at most: there is one
+ * for each thread in realloc.
  */
 #define ASIDE_MAX 1024
 
@@ -23,29 +23,29 @@
 VERDICTS(X)
 #undef X
 
-void ledger_look_fini(struct ledger_look *look)
+void ledger_look_fini(struct ledger_verdicts *look)
 {
 	free((void *)look->fact.sums);
 	free((void *)look->fact.doubts);
 	verdict_list_fini(&look->with);
 	verdict_list_fini(&look->unknown);
-	*look = (struct ledger_look){ .changes = look->changes };
+	*look = (struct ledger_verdicts){ .changes = look->changes };
 }
 
-bool ledger_judges(const struct ledger *l)
+bool ledger_has_verdicts(const struct ledger *l)
 {
-	return l->look.told && l->look.fact.taken && l->look.given == l->look.fact.judged;
+	return l->look.wanted && l->look.fact.known && l->look.given == l->look.fact.judged;
 }
 
 enum verdict ledger_verdict(const struct ledger *l, const struct live_block *b)
 {
-	return ledger_judges(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
+	return ledger_has_verdicts(l) && b->verdict < VERDICT_COUNT ? b->verdict : VERDICT_UNKNOWN;
 }
 
 static bool next_with(const struct ledger *l, bool hanging, struct verdict_place *place,
 		      struct verdict_block *out, struct live_block *b)
 {
-	while (ledger_judges(l) && verdict_list_next(&l->look.with, place, out))
+	while (ledger_has_verdicts(l) && verdict_list_next(&l->look.with, place, out))
 		if ((out->verdict == VERDICT_INDIRECT) == hanging &&
 		    ledger_holds(l, out->family, out->addr, b) && b->verdict == out->verdict)
 			return true;
@@ -77,10 +77,10 @@ static void forget_marks(struct ledger *l)
 		((struct ledger_aside *)value)->block.verdict = VERDICT_UNKNOWN;
 }
 
-/* Discard what an earlier look has said. */
+/* Discard the verdicts of an earlier snapshot. */
 static int begin_anew(struct ledger *l)
 {
-	if (l->look.told && l->look.changes++ >= LEDGER_LOOKS_MAX)
+	if (l->look.wanted && l->look.changes++ >= LEDGER_LOOKS_MAX)
 		return -ENOSPC;
 	if (l->look.marked)
 		forget_marks(l);
@@ -88,7 +88,7 @@ static int begin_anew(struct ledger *l)
 	return 0;
 }
 
-static int keep_sums(const struct fact_look *from, struct fact_look *to)
+static int keep_sums(const struct fact_verdicts *from, struct fact_verdicts *to)
 {
 	struct fact_sum *sums = calloc(VERDICT_COUNT, sizeof(*sums));
 
@@ -101,7 +101,7 @@ static int keep_sums(const struct fact_look *from, struct fact_look *to)
 	return 0;
 }
 
-static int keep_doubts(struct ledger *l, const struct fact_look *from, struct fact_look *to)
+static int keep_doubts(struct ledger *l, const struct fact_verdicts *from, struct fact_verdicts *to)
 {
 	uint32_t n = from->ndoubts < DOUBTS_MAX ? from->ndoubts : DOUBTS_MAX;
 	const char **doubts = calloc((size_t)n + 1, sizeof(*doubts));
@@ -118,7 +118,7 @@ static int keep_doubts(struct ledger *l, const struct fact_look *from, struct fa
 	return 0;
 }
 
-static int keep_texts(struct ledger *l, const struct fact_look *from, struct fact_look *to)
+static int keep_texts(struct ledger *l, const struct fact_verdicts *from, struct fact_verdicts *to)
 {
 	to->why_not = defs_string(&l->defs, from->why_not);
 	to->allocator = defs_string(&l->defs, from->allocator);
@@ -126,18 +126,18 @@ static int keep_texts(struct ledger *l, const struct fact_look *from, struct fac
 }
 
 /* Each piece of a run repeats it. */
-int ledger_take_look(struct ledger *l, const struct fact_look *look)
+int ledger_take_verdicts(struct ledger *l, const struct fact_verdicts *look)
 {
 	int r;
 
-	if (l->look.told && l->look.fact.number == look->number) {
+	if (l->look.wanted && l->look.fact.number == look->number) {
 		l->look.given += look->passed;
 		return 0;
 	}
 	r = begin_anew(l);
 	if (r < 0)
 		return r;
-	l->look.told = true;
+	l->look.wanted = true;
 	l->look.given = look->passed;
 	l->look.fact = *look;
 	l->look.fact.sums = NULL;
@@ -176,8 +176,9 @@ static int judge(struct ledger *l, enum verdict verdict, const struct fact_judge
 				      verdict == VERDICT_INDIRECT);
 
 	l->look.given++;
-	if (!live_judge(l->books[l->family].live, j->addr, verdict) && !mark_aside(l, j->addr, verdict))
-		return ledger_may_be_older(l, l->family, j->addr) ? verdict_list_add(&l->look.unknown, &b) : 0;
+	if (!live_set_verdict(l->books[l->family].live, j->addr, verdict) && !mark_aside(l, j->addr, verdict))
+		return ledger_may_be_older(l, l->family, j->addr) ? verdict_list_add(&l->look.unknown, &b)
+								  : 0;
 	l->look.marked = true;
 	return with ? verdict_list_add(&l->look.with, &b) : 0;
 }
@@ -187,7 +188,7 @@ int ledger_take_judged(struct ledger *l, const struct fact *f)
 	enum verdict verdict = f->judged.verdict < VERDICT_COUNT ? f->judged.verdict : VERDICT_UNKNOWN;
 	int r = 0;
 
-	if (!l->look.told || !l->look.fact.taken || l->defs.families[l->family].refs)
+	if (!l->look.wanted || !l->look.fact.known || l->defs.families[l->family].refs)
 		return -EINVAL;
 	for (uint32_t i = 0; i < f->judged.n && r == 0; i++)
 		r = judge(l, verdict, &f->judged.all[i]);

@@ -365,7 +365,7 @@ bool live_take(struct live *l, taddr addr, struct live_block *out)
 
 /* --- verdicts --- */
 
-bool live_judge(struct live *l, taddr addr, enum verdict verdict)
+bool live_set_verdict(struct live *l, taddr addr, enum verdict verdict)
 {
 	uint64_t h = hash(l, addr);
 	struct slot *s = look_up(table_of(l, h), h, addr);

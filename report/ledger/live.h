@@ -24,7 +24,7 @@ struct live_block {
 	uint64_t size;
 	uint64_t birth_us;
 	uint32_t stack;
-	uint8_t verdict;	/* enum verdict; UNKNOWN until it has one */
+	uint8_t verdict;	/* enum verdict; UNKNOWN until it gets one */
 };
 
 must_check int live_new(struct live **out);	/* 0 or -ENOMEM */
@@ -38,7 +38,7 @@ bool live_get(const struct live *l, taddr addr, struct live_block *out);	/* @out
 bool live_take(struct live *l, taddr addr, struct live_block *out);
 
 /* Set the verdict of the block that is live at @addr. False: there is none. */
-bool live_judge(struct live *l, taddr addr, enum verdict verdict);
+bool live_set_verdict(struct live *l, taddr addr, enum verdict verdict);
 /* Remove the verdicts of all blocks. */
 void live_forget_verdicts(struct live *l);
 

@@ -27,7 +27,10 @@ static int add_process(struct memories *m, int32_t pid, struct memory_process **
 	return 0;
 }
 
-/* The span is the shortest one times a power of two, such that there is room for all spans until @at_us. */
+/*
+ * The length of spans: the shortest one times a power of two, such that there is room for all spans until
+ * @at_us.
+ */
 static uint64_t span_for(uint64_t at_us)
 {
 	uint64_t span = SHORTEST_US;

@@ -7,8 +7,8 @@
  *	object = birth, net, uses
  *	use    = stack: so many acquired, so many released
  *
- * An object's uses grow with the different stacks that use it, not with events. They are sorted by stack.
- * Arrays of uses are cut from chunks, and free ones are used again: an event costs no allocation.
+ * An object has as many uses as different stacks use it, however many events there are. They are sorted by
+ * stack. Arrays of uses are cut from chunks, and free ones are used again: an event costs no allocation.
  */
 #ifndef MM_OBJECTS_H
 #define MM_OBJECTS_H
@@ -24,7 +24,7 @@ struct objects;
 
 struct object_use {
 	uint32_t stack;			/* index */
-	uint64_t taken, dropped;
+	uint64_t acquired, released;
 };
 
 struct object {

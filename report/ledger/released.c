@@ -21,7 +21,7 @@ struct entry {
 struct released {
 	struct addrmap map;	/* address -> struct entry */
 	size_t limit;		/* bytes */
-	size_t hand;		/* where the next few are */
+	size_t hand;		/* where the next few begin */
 	uint32_t stamp;
 	uint64_t forgotten;
 };

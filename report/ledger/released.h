@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * released: addresses that were freed and not allocated again: another free of one of them is a double free.
- * This is for code that watches calls; a trace already says what each free was.
+ * This is for a watch; a trace already says what each free was.
  *
  * There may be more of these than of live blocks, and their number keeps growing, so the memory is bounded:
- * if there is no room, the oldest of a few is forgotten, and counted.
+ * if there is no room, the oldest of a few addresses is forgotten, and counted.
  */
 #ifndef MM_RELEASED_H
 #define MM_RELEASED_H

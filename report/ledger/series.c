@@ -30,7 +30,10 @@ static uint32_t doublings_at(uint64_t now_us, uint32_t doublings)
 	return doublings;
 }
 
-/* What the @n @points say of span @i if spans are doubled @more times; false: they do not reach so far. */
+/*
+ * The value of span @i if the spans of the @n @points are doubled @more times; false: the points do not reach
+ * so far.
+ */
 static bool coarse_point(const uint64_t *points, uint32_t n, uint32_t more, uint32_t i, uint64_t *out)
 {
 	uint64_t end = ((uint64_t)i + 1) << more;

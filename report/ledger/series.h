@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * series: the live bytes of a place over time: a handful of points for a run of any length.
+ * series: the live bytes of a place over time: at most MMT_SERIES_POINTS points for a run of any length.
  *
  *	point i = bytes live at the end of span i (times (i + 1) * span_us)
  *
  * At most MMT_SERIES_POINTS points. If time goes beyond them, spans are doubled, and the later of two points
- * remains. The length of a span depends only on the time (series_span), so all series of a run fit together,
- * and the same events give the same series, however they are read. Nothing is allocated for a place that
- * never had live bytes at the end of a span.
+ * remains. The length of a span depends only on the time (series_span), so the points of all series of a run
+ * are at the same times, and the same events give the same series, however they are read. Nothing is
+ * allocated for a place that never had live bytes at the end of a span.
  */
 #ifndef MM_SERIES_H
 #define MM_SERIES_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdict_list: a list of blocks and their verdicts, in a few bytes each: for the few parts of a verdict for which
- * the table of live blocks (live.h) has no room. It is in the order in which blocks were added; neighbouring
+ * verdict_list: a list of blocks and their verdicts, in a few bytes each: for what the table of live blocks
+ * (live.h) has no room for, and few blocks have. It is in the order in which blocks were added; neighbouring
  * addresses in sequence take the least memory.
  */
 #ifndef MM_VERDICT_LIST_H

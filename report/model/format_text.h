@@ -15,7 +15,7 @@ void format_count(struct strbuf *sb, uint64_t n, const char *what);
 /* "512 B", "9.8 KiB", "1.0 MiB": exact while that is short, then three or four digits. */
 void format_size(struct strbuf *sb, uint64_t bytes);
 
-/* "1.0 MiB/min"; of @plain things "53/min". */
+/* "1.0 MiB/min"; "53/min" if @plain: things, not bytes. */
 void format_rate(struct strbuf *sb, double per_minute, bool plain);
 
 /* "once", "twice", "3 times", "1.4 times". */
@@ -31,8 +31,8 @@ void format_percent(struct strbuf *sb, double part, double whole);
 void format_cut(struct strbuf *sb, const char *name, size_t width);
 
 /*
- * How many characters @cell, which is safe, takes on a line; how many so many bytes of a text are; and how
- * many bytes its first characters are.
+ * How many characters @cell takes on a line; how many characters the first bytes of a text are; how many
+ * bytes its first characters are. The texts are safe for a terminal.
  */
 size_t format_width(const struct strbuf *cell);
 size_t format_characters(const char *text, size_t bytes);

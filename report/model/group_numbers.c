@@ -15,8 +15,8 @@ static void number_groups(const struct text_part *part, struct group_numbers *e)
 }
 
 /* If groups were merged, all groups of the signature get the same number. */
-static void number_refs(const struct summary *s, const struct text_part *part, const struct refs_entry *entry,
-			size_t number, size_t *of_refs)
+static void number_refs(const struct summary *s, const struct text_part *part,
+			const struct merged_refs *entry, size_t number, size_t *of_refs)
 {
 	if (entry->nnets < 2)
 		of_refs[part->first + entry->order] = number;
@@ -28,7 +28,7 @@ static void number_refs(const struct summary *s, const struct text_part *part, c
 static int number_merged(const struct summary *s, const struct text_part *part, struct group_numbers *e,
 			 size_t *count)
 {
-	struct refs_entry *all = NULL;
+	struct merged_refs *all = NULL;
 	int r = refs_merge(s, part->first, part->n, &all, count);
 
 	for (size_t i = 0; i < *count && r == 0; i++)

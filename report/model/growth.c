@@ -12,7 +12,7 @@
 #define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
 #define HARDLY 0.04		/* of the live bytes: if less is added in the last part, it is not growth */
 #define FALLEN 0.7		/* of the maximum: below that, it has fallen */
-#define TOO_LATE 0.15		/* of the run: what came only in this last part cannot be classified */
+#define TOO_LATE 0.15		/* of the run: growth that came only in this last part cannot be classified */
 #define AT_ONCE 0.1		/* of the run */
 #define MIN_SECONDS 1.
 #define MIN_POINTS 8
@@ -55,9 +55,9 @@ static bool has_come_to_rest(const struct growth_envelope *c, double since)
 }
 
 /*
- * It grows by little, but without pause: in the last half the floor rose in most spans, and not much less in
- * the last quarter than in the one before. Compared to what was live at the start this may be hardly
- * anything, and still be a leak.
+ * It grows by little, but without pause: in the last half the floor rose in most spans, and in the last
+ * quarter not much less than in the one before. Even if this is hardly anything compared to what was live at
+ * the start, it may be a leak.
  */
 static bool creeps(const struct growth_envelope *c)
 {
@@ -143,7 +143,7 @@ static bool is_hardly_anything(const struct growth_envelope *c, double added)
 	return !envelope_only_rises(c) && (added < 1.5 * envelope_breath(c) || may_be_chance(c, added));
 }
 
-/* Too early for a conclusion; the rate is that over all of the run. */
+/* It is too early for a conclusion; the rate is that over all of the run. */
 static void judge_unknown(const struct growth_envelope *c, struct growth *out)
 {
 	*out = (struct growth){
@@ -196,9 +196,9 @@ static struct bounds bounds_between(const struct growth_envelope *c, size_t from
 }
 
 /*
- * Filled and emptied again and again, between the same bounds in both halves of the run: that it is being
- * filled when the run ends means nothing. For example, the sessions of a server that removes expired ones
- * every few seconds.
+ * It is filled and emptied again and again, between the same bounds in both halves of the run: that it
+ * happens to be filled when the run ends means nothing. For example, the sessions of a server that removes
+ * expired ones every few seconds.
  */
 static bool swings(const struct growth_envelope *c, double *since)
 {
@@ -252,7 +252,7 @@ static void judge_falling(const struct growth_envelope *c, struct growth *out)
 	double peak = c->start;
 	size_t i = 0;
 
-	/* the maximum may be what it began with: a flush that went on */
+	/* the maximum may be what it began with: then the flush began before */
 	while (i < c->n && c->p[i].bytes != most)
 		i++;
 	if (i < c->n)
@@ -296,8 +296,8 @@ static void judge(const struct growth_envelope *c, struct growth *out)
 }
 
 /*
- * A flush in the first third of the run belongs to the start, and what came after it counts. A later one
- * means that the memory is freed again and again: it falls.
+ * A flush in the first third of the run belongs to the start, and only what came after it is classified. A
+ * later one means that the memory is freed again and again: it falls.
  */
 static void judge_from_flush(const struct growth_envelope *c, size_t flush, struct growth *out)
 {
@@ -311,7 +311,7 @@ static void judge_from_flush(const struct growth_envelope *c, size_t flush, stru
 		judge(&rest, out);
 }
 
-void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
+void growth_classify(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
 		  uint64_t frees, struct growth *out)
 {
 	struct growth_envelope c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* number, name in JSON and CSV, words in the text report */
+/* number, name in JSON and CSV, text in the text report */
 #define GROWTH_SHAPES(X)				\
 	X(UNKNOWN, unknown, "too short to say")		\
 	X(GROWS, grows, "grows")			\
@@ -48,7 +48,7 @@ struct growth {
  * @points in order of time, the last one at the run's end (@seconds); before the first there was nothing.
  * @allocs, @frees: the calls of the stack.
  */
-void growth_judge(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
+void growth_classify(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
 		  uint64_t frees, struct growth *out);
 
 /* It grows; growth_goes_on: or it is too early to say that it does not. */

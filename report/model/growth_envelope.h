@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth_envelope: the live bytes of a stack over a part of a run, as growth.c looks at them.
+ * growth_envelope: the live bytes of a stack over a part of a run, and the two curves between which they lie.
+ * For growth.c.
  *
- * Two curves that only rise enclose that of the bytes:
+ * Two curves that never fall enclose that of the bytes:
  *
  *	top	the most that was live until then
  *	floor	the least that was live from then on: it was there then or later, and stayed
@@ -45,7 +46,7 @@ double envelope_bytes(const struct growth_envelope *c, double seconds);
 /* When the floor reached @bytes. */
 double envelope_above(const struct growth_envelope *c, double bytes);
 
-/* The last point before that: until then the floor was lower. */
+/* The time of the last point before that: until then the floor was lower. */
 double envelope_below(const struct growth_envelope *c, double bytes);
 
 /* The time at which only @part of the run is left. */

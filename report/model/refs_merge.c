@@ -38,7 +38,7 @@ static struct summary_use *own(const struct summary_use *uses, size_t n)
 	return copy;
 }
 
-static int add_net(struct refs_entry *e, const struct summary_refs *r)
+static int add_net(struct merged_refs *e, const struct summary_refs *r)
 {
 	struct refs_net *net = grow_by_one(&e->nets, e->nnets, sizeof(*net));
 
@@ -51,27 +51,27 @@ static int add_net(struct refs_entry *e, const struct summary_refs *r)
 	return 0;
 }
 
-/* The uses are copied, since counts are added to them; what they point to remains the group's. */
-static int begin(struct refs_entry *e, const struct summary_refs *r, size_t order)
+/* The uses are copied, since counts are added to them; their stacks remain those of the group. */
+static int begin(struct merged_refs *e, const struct summary_refs *r, size_t order)
 {
-	*e = (struct refs_entry){ .refs = *r, .order = order };
-	e->refs.taken = own(r->taken, r->ntaken);
-	e->refs.dropped = own(r->dropped, r->ndropped);
-	return e->refs.taken && e->refs.dropped ? add_net(e, r) : -ENOMEM;
+	*e = (struct merged_refs){ .refs = *r, .order = order };
+	e->refs.acquired = own(r->acquired, r->nacquired);
+	e->refs.released = own(r->released, r->nreleased);
+	return e->refs.acquired && e->refs.released ? add_net(e, r) : -ENOMEM;
 }
 
 static void add_use(struct summary_use *to, const struct summary_use *from)
 {
 	to->count += from->count;
-	to->module_taken += from->module_taken;
-	to->module_dropped += from->module_dropped;
+	to->module_acquired += from->module_acquired;
+	to->module_released += from->module_released;
 }
 
 static void add_uses(struct summary_use *to, size_t n, const struct summary_use *from, size_t nfrom)
 {
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < nfrom; j++)
-			if (to[i].place == from[j].place)
+			if (to[i].site == from[j].site)
 				add_use(&to[i], &from[j]);
 }
 
@@ -81,7 +81,7 @@ static void per_object(struct summary_use *uses, size_t n, uint64_t objects)
 		uses[i].per_object = objects ? (double)uses[i].count / (double)objects : 0;
 }
 
-static int join(struct refs_entry *e, const struct summary_refs *r)
+static int join(struct merged_refs *e, const struct summary_refs *r)
 {
 	struct summary_refs *to = &e->refs;
 
@@ -89,14 +89,14 @@ static int join(struct refs_entry *e, const struct summary_refs *r)
 	to->growth.bytes_per_minute += r->growth.bytes_per_minute;
 	to->oldest_s = r->oldest_s > to->oldest_s ? r->oldest_s : to->oldest_s;
 	to->youngest_s = r->youngest_s < to->youngest_s ? r->youngest_s : to->youngest_s;
-	add_uses(to->taken, to->ntaken, r->taken, r->ntaken);
-	add_uses(to->dropped, to->ndropped, r->dropped, r->ndropped);
-	per_object(to->taken, to->ntaken, to->objects);
-	per_object(to->dropped, to->ndropped, to->objects);
+	add_uses(to->acquired, to->nacquired, r->acquired, r->nacquired);
+	add_uses(to->released, to->nreleased, r->released, r->nreleased);
+	per_object(to->acquired, to->nacquired, to->objects);
+	per_object(to->released, to->nreleased, to->objects);
 	return add_net(e, r);
 }
 
-static int take(const struct summary_refs *r, size_t order, struct addrmap *kin, struct refs_entry *all,
+static int take(const struct summary_refs *r, size_t order, struct addrmap *kin, struct merged_refs *all,
 		size_t *n)
 {
 	struct kin *k = addrmap_get(kin, r->signature);
@@ -108,10 +108,10 @@ static int take(const struct summary_refs *r, size_t order, struct addrmap *kin,
 	return begin(&all[*n - 1], r, order);
 }
 
-/* Several together may be more, or grow faster, than those that stood before them. */
+/* The merged group may be larger, or grow faster, than groups that came before its parts. */
 static int compare(const void *pa, const void *pb, void *ctx)
 {
-	const struct refs_entry *a = pa, *b = pb;
+	const struct merged_refs *a = pa, *b = pb;
 	int order = summary_refs_order(ctx, &a->refs, &b->refs);
 
 	if (order)
@@ -119,7 +119,7 @@ static int compare(const void *pa, const void *pb, void *ctx)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Of those that become one the largest is to be the first, whichever grows fastest. */
+/* Of groups that are merged the largest comes first, whichever grows fastest. */
 static int compare_sizes(const void *pa, const void *pb, void *ctx)
 {
 	const struct summary_refs *refs = ctx;
@@ -133,7 +133,7 @@ static int compare_sizes(const void *pa, const void *pb, void *ctx)
 	return ia < ib ? -1 : ia > ib;
 }
 
-static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin, struct refs_entry *all,
+static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin, struct merged_refs *all,
 		 size_t *nall)
 {
 	cleanup_free size_t *by_size = calloc(n + 1, sizeof(*by_size));
@@ -150,7 +150,7 @@ static int merge(const struct summary_refs *refs, size_t n, struct addrmap *kin,
 	return r;
 }
 
-int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out, size_t *nout)
+int refs_merge(const struct summary *s, size_t first, size_t n, struct merged_refs **out, size_t *nout)
 {
 	const struct summary_refs *refs = n ? &s->refs[first] : NULL;
 	struct addrmap kin;
@@ -166,11 +166,11 @@ int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entr
 	return r;
 }
 
-void refs_merge_fini(struct refs_entry *all, size_t n)
+void refs_merge_fini(struct merged_refs *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		free(all[i].refs.taken);
-		free(all[i].refs.dropped);
+		free(all[i].refs.acquired);
+		free(all[i].refs.released);
 		free(all[i].nets);
 	}
 	free(all);

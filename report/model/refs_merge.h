@@ -19,7 +19,7 @@ struct refs_net {
 	uint64_t objects;
 };
 
-struct refs_entry {
+struct merged_refs {
 	struct summary_refs refs;	/* the largest group, with the numbers of all */
 	struct refs_net *nets;		/* the net counts, most objects first */
 	size_t nnets;
@@ -31,8 +31,8 @@ struct refs_entry {
  * The groups [first, first + n) of the sorted summary @s, which must outlive it, in the order of the table
  * (summary_refs_order). 0 or -ENOMEM; refs_merge_fini in any case.
  */
-must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct refs_entry **out,
+must_check int refs_merge(const struct summary *s, size_t first, size_t n, struct merged_refs **out,
 			  size_t *nout);
-void refs_merge_fini(struct refs_entry *all, size_t n);
+void refs_merge_fini(struct merged_refs *all, size_t n);
 
 #endif

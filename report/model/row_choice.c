@@ -7,7 +7,8 @@
 
 #define ROWS_MAX 10
 /*
- * Growing groups, and groups that do not grow, each have a third of the rows for themselves, if they need it.
+ * A third of the rows is reserved for growing groups, and a third for groups that do not grow, if there are
+ * so many.
  */
 #define SHARE 3
 
@@ -81,7 +82,8 @@ static void choose(struct row_choice *r, size_t top)
 
 int row_choice_make(const struct row_item *items, size_t n, size_t top, struct row_choice *out)
 {
-	*out = (struct row_choice){ .n = n, .order = calloc(n + 1, sizeof(size_t)), .shown = calloc(n + 1, sizeof(bool)) };
+	*out = (struct row_choice){ .n = n, .order = calloc(n + 1, sizeof(size_t)),
+				    .shown = calloc(n + 1, sizeof(bool)) };
 	if (!out->order || !out->shown)
 		return -ENOMEM;
 	divide(out, items);

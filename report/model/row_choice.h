@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * row_choice: which of many groups a table shows, and which are shown at all.
+ * row_choice: which of many groups have a row in the table, and which are shown with their stacks.
  *
  * A table has at most ten rows in three parts: lost groups, in the order given; growing groups, the fastest
  * first; and live groups that do not grow, in the order given. No part crowds out the others. A group that is
- * reported with another one has no row. The groups of the table are among those shown; then come the first of
- * the others.
+ * reported with another one has no row. Groups with a row are always shown with their stacks, too; then come
+ * the first of the others, up to the number that was asked for.
  */
 #ifndef MM_ROW_CHOICE_H
 #define MM_ROW_CHOICE_H
@@ -27,7 +27,7 @@ struct row_choice {
 	size_t *order;			/* those of the first part, then those of the next... */
 	size_t counts[ROWS_PARTS];	/* of each part */
 	size_t in_table[ROWS_PARTS];	/* how many of these, from the first, are in the table */
-	size_t nunknown;		/* of those that grow: how many only may grow */
+	size_t nunknown;		/* of the growing part: how many may grow, but are not known to */
 	bool *shown;			/* by index of the item */
 	size_t n, nshown;
 };

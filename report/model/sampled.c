@@ -130,7 +130,7 @@ static double sees_of(const struct sampled *s, double seconds)
 	return s->stacks && seconds > 0 ? fmin(s->exposed_us / s->stacks / (seconds * 1e6), 1) : 1;
 }
 
-void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out)
+void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out)
 {
 	*out = (struct summary_sample){
 		.seen = s->seen, .late_seen = s->late_seen,
@@ -140,7 +140,7 @@ void sampled_judge(const struct sampled *s, double seconds, struct summary_sampl
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
-	survival_judge(out->steps, s->late_seen, s->late_expected, &out->survival);
+	survival_conclude(out->steps, s->late_seen, s->late_expected, &out->survival);
 	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
 }

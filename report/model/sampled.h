@@ -27,7 +27,7 @@ struct sampled {
 	uint32_t stacks, standing;
 	double exposed_us;		/* of their sites, added up */
 	struct estimate allocs, late;	/* per minute: over the run, in its last fifth */
-	double late_expected;		/* expected to be seen then, at the rate of before */
+	double late_expected;		/* how many were expected to be seen then, at the rate before */
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 
@@ -38,8 +38,8 @@ void sampled_add_estimate(struct estimate *to, const struct estimate *e);
 void sampled_add(struct sampled *to, const struct fact_sample *its);
 void sampled_merge(struct sampled *to, const struct sampled *from);
 
-/* In a run of @seconds. */
-void sampled_judge(const struct sampled *s, double seconds, struct summary_sample *out);
+/* What the samples say of a run of @seconds. */
+void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out);
 
 /* Change the conclusion SURVIVAL_STAYS to unknown, for this reason. */
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why);

@@ -5,15 +5,21 @@
 
 #include "report/model/sampled.h"
 
-/* The first look is after two milliseconds or more (attach/sampling/blocks/block_poll.h). */
+/*
+ * The age of a block at its first look, with a margin: it is BLOCK_POLL_FIRST_NS (2 ms,
+ * attach/sampling/blocks/block_poll.h), and somewhat more if mmattach has to wait for a processor.
+ */
 #define FIRST_LOOK_S 0.005
 /*
- * If more is left, the blocks are taken as the site's own, though a site that allocates right after it would
- * leave as many.
+ * If a larger share is left, the blocks are assumed to be the site's own, though a site that allocates right
+ * after it would leave as many.
  */
 #define MOST 0.5
-#define MORE 2.0		/* only sites of which so many times as much is left count */
-/* Times as large: up to this, sizes are about the same. A block of another site has that site's size. */
+#define MORE 2.0		/* only other sites of which at least so many times as much is left count */
+/*
+ * Sizes that differ by at most this factor are about the same. (The size that is known of a block may be that
+ * of another site's block at its address.)
+ */
 #define LIKE 2.0
 
 static bool are_alike(double a, double b)
@@ -37,7 +43,10 @@ static double left_at(const struct summary_sample *its, double age_s)
 	return left[i];
 }
 
-/* Per minute. If an allocation is seen, it ends the tracking of an earlier block at its address. */
+/*
+ * Blocks per minute that a site allocates unseen and does not free. An allocation that is seen ends the
+ * tracking of an earlier block at its address.
+ */
 static struct estimate keeps_unseen(const struct summary_sample *its, double left)
 {
 	struct estimate e = its->allocs;

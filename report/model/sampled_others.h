@@ -28,7 +28,9 @@ struct sampled_place {
 	double bytes;		/* of one of its live blocks, or if there are none, of any block */
 };
 
-/* Of @all[0..n), those that seem to leak and whose blocks may be others' become unknown. */
+/*
+ * Of @all[0..n), those that are reported as live, but whose blocks may be those of others, become unknown.
+ */
 void sampled_doubt_others(const struct sampled_place *all, size_t n);
 
 #endif

@@ -13,7 +13,7 @@ void scan_init(struct scan_report *r)
 	*r = (struct scan_report){ .heap = { .mmapped_claimed = UINT64_MAX } };
 	summary_init(&r->summary);
 	r->summary.run.mode = "scan";
-	r->summary.run.verdicts.told = true;
+	r->summary.run.verdicts.wanted = true;
 	r->summary.scanned = true;
 }
 

@@ -30,7 +30,7 @@ struct scan_memory {
 /* Sums of one arena; bytes are those of chunks, with the allocator's headers. */
 struct scan_arena {
 	taddr at;
-	uint64_t system_bytes;		/* what the arena itself records as obtained from the system */
+	uint64_t system_bytes;		/* what the arena's own record says it has obtained from the system */
 	uint64_t walked_bytes;		/* what was found in it */
 	struct summary_sum used, fast, tcache, bins;
 	uint64_t top_bytes, other_bytes;
@@ -82,16 +82,16 @@ struct scan_pointer {
 	uint64_t symbol_offset;
 };
 
-/* A path from a root to the block, the first one found: each link is pointed to by the next. */
+/* The first path found from a root to the block, backwards: each link is pointed to by the next one. */
 struct scan_chain {
 	struct scan_pointer *links;	/* the first points at the block in question */
 	size_t n;
-	/* The last one is in no block: because of it all of them are reachable. */
+	/* The last link is in no block: it is a root, and makes all of them reachable. */
 	bool root;
 };
 
 struct scan_answer {
-	taddr addr;			/* that was asked for */
+	taddr addr;			/* the address that was asked for */
 	bool in_block;
 	struct scan_block block;
 	const char *where;		/* if it is in no block: what it is in; NULL: nothing */

@@ -28,8 +28,8 @@ static void refs_fini(struct summary_refs *r)
 		free(r->all[i].counts);
 	free(r->series);
 	free(r->samples);
-	free(r->taken);
-	free(r->dropped);
+	free(r->acquired);
+	free(r->released);
 	free(r->all);
 }
 
@@ -290,7 +290,8 @@ void summary_add_twice(struct summary *s, const struct summary_twice *twice)
 
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used)
 {
-	struct summary_suppression *slot = summary_push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
+	struct summary_suppression *slot =
+		summary_push(s, &s->suppressions, &s->nsuppressions, sizeof(*slot));
 
 	if (!slot)
 		return;

@@ -30,14 +30,14 @@ struct summary_sum {
 	uint64_t blocks, bytes;
 };
 
-/* What was watched together, and its totals; in the order of the run. */
+/* A family, and its totals; families are in the order of the run. */
 struct summary_family {
 	const char *name;
 	const char *noun;		/* what one is called: "block", "descriptor", "object" */
 	bool refs;			/* objects with references; else blocks */
 	bool ranges;			/* blocks that are ranges of addresses, parts of which may be freed */
-	uint64_t taken, dropped;	/* allocations and frees of known blocks; references */
-	uint64_t kept;			/* live blocks; objects whose net count is not 0 */
+	uint64_t acquired, released;	/* allocations and frees of known blocks; references */
+	uint64_t live;			/* live blocks; objects whose net count is not 0 */
 	uint64_t bytes;			/* of blocks */
 	uint64_t older;			/* objects that existed before the watch */
 	int64_t net;			/* of references, on the others */
@@ -70,7 +70,10 @@ struct summary_sample {
 	 * means something.
 	 */
 	struct estimate kept_blocks, kept_bytes;
-	/* The same, but if it is not known whether they stay live: as if those still live did. */
+	/*
+	 * The same, except that if it is not known whether they stay live, those still live count as if they
+	 * did.
+	 */
 	struct estimate may_keep_blocks, may_keep_bytes;
 	double sees;			/* the part of all allocations there that was seen */
 	/* The tracked blocks seem to stay live, but that is uncertain, for this reason. */
@@ -79,7 +82,7 @@ struct summary_sample {
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 
-/* For a group of lost blocks: so much of another group, which is indirectly lost, is lost with it. */
+/* For a group of lost blocks: how much of another group, which is indirectly lost, is lost with it. */
 struct summary_hang {
 	size_t serial;			/* of the other group */
 	uint64_t blocks, bytes;
@@ -114,16 +117,17 @@ struct summary_group {
 
 /* What one call site did to the objects of a group: references acquired, or released. */
 struct summary_use {
-	uint32_t place;			/* its number in the family: the same in all groups */
+	uint32_t site;			/* number of the call site in the family: the same in all groups */
 	uint64_t count;			/* on all objects of the group */
 	double per_object;
-	uint64_t taken_in_all;		/* references acquired here on any object, over the run */
-	uint64_t kept;			/* of these, on objects that still exist */
+	uint64_t acquired_in_all;		/* references acquired here on any object, over the run */
+	uint64_t outstanding;			/* of these, on objects that still exist */
 	/* Objects of the family with two or more surplus references, of which it acquired some. */
 	uint64_t several;
 	uint64_t as_many;		/* of these: it acquired just as many as are surplus */
 	const char *module;		/* that of the call site (report/refs/refowners.h); NULL: not known */
-	uint64_t module_taken, module_dropped;	/* by all its call sites, on all objects of the group */
+	/* by all its call sites, on all objects of the group */
+	uint64_t module_acquired, module_released;
 	struct stack_view stack;	/* borrowed, since many groups have the same: summary_keep_stack */
 };
 
@@ -157,9 +161,9 @@ struct summary_refs {
 	size_t npoints;
 	taddr *samples;			/* the oldest ones */
 	size_t nsamples;
-	struct summary_use *taken;	/* most suspect first: summary_sort_uses */
-	struct summary_use *dropped;	/* highest count first */
-	size_t ntaken, ndropped;
+	struct summary_use *acquired;	/* most suspect first: summary_sort_uses */
+	struct summary_use *released;	/* highest count first */
+	size_t nacquired, nreleased;
 	struct summary_object *all;	/* by address; only if they were asked for (--per-object, lookup.h) */
 	size_t nall;
 };
@@ -210,15 +214,15 @@ struct summary_budget {
 	bool told;
 	double promise, worst;		/* share of the time; of any ten seconds */
 	double spent_s, wall_s;		/* time for which threads were stopped, summed over them; wall time */
-	uint64_t closed;		/* how often it was used up, */
+	uint64_t closed;		/* how often the budget was used up, */
 	double closed_s;		/* and for how long nothing was seen then */
 	uint64_t sites, hit, settled, candidates, unfound;	/* as in struct fact_budget */
 };
 
-/* How the reachable blocks were found. */
+/* The verdicts of a run, and how they were found. */
 struct summary_verdicts {
-	bool told;			/* there was a look, or there is a reason why not */
-	bool taken;			/* there are verdicts */
+	bool wanted;			/* verdicts were wanted: there are some, or a reason why not */
+	bool known;			/* there are verdicts */
 	bool census;			/* all blocks of the heap were included; else only the watched ones */
 	const char *why_not;		/* NULL if there are verdicts */
 	const char *allocator;		/* what the census knows of it; NULL: nothing */
@@ -354,7 +358,7 @@ void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/*
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
- * Families in their order; of each the groups by section (summary_section): what is lost and what is kept by
+ * Families in their order; of each the groups by section (summary_section): what is lost and what is live by
  * verdict (summary_rank), then by bytes with what is lost with them, most first; what grows by its speed. So
  * it is the order of the table. Of a sampled run by what becomes of their blocks (what stays is first), then
  * by estimated kept bytes a minute. Groups of objects by summary_refs_order: so it is the order of their
@@ -409,9 +413,9 @@ bool summary_refs_suspect(const struct summary_refs *r);
 int summary_refs_rank(const struct summary_refs *r);
 /* In which part of a table: SUMMARY_GROWING, or perhaps growing; or SUMMARY_KEPT. */
 enum summary_section summary_refs_section(const struct summary *s, const struct summary_refs *r);
-/* Which comes first: what grows, the fastest first; then by rank and number. 0: nothing of that decides. */
+/* Which comes first: growing ones, the fastest first; then by rank and number. 0: both are equal in this. */
 int summary_refs_order(const struct summary *s, const struct summary_refs *a, const struct summary_refs *b);
-/* How much of what was taken there is on objects that are still held: 0 to 1. */
+/* How much of what was acquired there is on objects that still exist: 0 to 1. */
 double summary_use_share(const struct summary_use *u);
 /*
  * The share of the references that its module acquired on the group's objects and did not release: 1 if it

@@ -11,7 +11,8 @@ void summary_add_memory(struct summary *s, const struct memory_process *p)
 
 	if (!m)
 		return;
-	*m = (struct summary_memory){ .pid = p->pid, .name = summary_string(s, p->name), .npoints = p->npoints };
+	*m = (struct summary_memory){ .pid = p->pid, .name = summary_string(s, p->name),
+				      .npoints = p->npoints };
 	for (uint32_t i = 0; i < p->npoints; i++)
 		m->points[i] = p->points[i];
 }
@@ -42,7 +43,7 @@ int64_t summary_memory_growth(const struct summary_memory *m)
 	return (int64_t)(own(&m->points[m->npoints - 1]) - own(&m->points[0]));
 }
 
-/* All processes are looked at at the same time. */
+/* All processes are looked at at the same times: a process without the last time had ended. */
 bool summary_memory_ended(const struct summary *s, const struct summary_memory *m)
 {
 	const struct summary_memory *own = summary_memory_of_target(s);

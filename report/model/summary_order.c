@@ -195,9 +195,9 @@ static int compare_refs(const void *pa, const void *pb, void *ctx)
 	if (!order)
 		order = a->net < b->net ? 1 : a->net > b->net ? -1 : 0;
 	if (!order)
-		order = compare_lists(a->taken, a->ntaken, b->taken, b->ntaken);
+		order = compare_lists(a->acquired, a->nacquired, b->acquired, b->nacquired);
 	if (!order)
-		order = compare_lists(a->dropped, a->ndropped, b->dropped, b->ndropped);
+		order = compare_lists(a->released, a->nreleased, b->released, b->nreleased);
 	if (!order)
 		order = summary_compare_texts(a->family, b->family);
 	return order ? order : (int)a->counted - (int)b->counted;

@@ -7,8 +7,8 @@
  * are the call sites of whose references, on any object of the run, the largest share is outstanding. If
  * every object passes the same call sites, many have as large a share, or nearly. Of these comes first
  *
- *	one that follows the objects: it acquired 2 if 2 are surplus, and 3 if 3 are. If one is surplus, a
- *	call site that every object passes once says nothing in this way, so only several count;
+ *	one whose numbers match those of the objects: it acquired 2 if 2 are surplus, and 3 if 3 are. If 1 is
+ *	surplus, a match proves nothing, since every object may pass the call site once: only several count;
  *	one whose references are all outstanding;
  *	one whose module released the smallest part of what it acquired on these objects: a module that
  *	acquires and releases in turn comes out even, also if others forget.
@@ -17,13 +17,13 @@
 
 #include "report/model/summary_parts.h"
 
-#define CLEARLY 1.5	/* a share is different if it is so many times as large */
+#define CLEARLY 1.5	/* shares count as different if one is so many times as large as the other */
 
 static struct summary_use *copy_taken(struct summary *s, const struct summary_refs *r)
 {
-	struct summary_use *own = summary_copy(s, r->taken, r->ntaken, sizeof(*own));
+	struct summary_use *own = summary_copy(s, r->acquired, r->nacquired, sizeof(*own));
 
-	for (size_t i = 0; own && i < r->ntaken; i++)
+	for (size_t i = 0; own && i < r->nacquired; i++)
 		own[i].module = summary_string(s, own[i].module);
 	return own;
 }
@@ -34,8 +34,8 @@ static struct summary_object *copy_objects(struct summary *s, const struct summa
 
 	*n = own ? *n : 0;
 	for (size_t i = 0; i < *n; i++)
-		own[i].counts =
-			summary_copy(s, r->all[i].counts, r->ntaken + r->ndropped, sizeof(*own[i].counts));
+		own[i].counts = summary_copy(s, r->all[i].counts, r->nacquired + r->nreleased,
+					     sizeof(*own[i].counts));
 	return own;
 }
 
@@ -52,10 +52,10 @@ void summary_add_refs(struct summary *s, const struct summary_refs *refs)
 	r->samples = summary_copy(s, refs->samples, refs->nsamples, sizeof(*r->samples));
 	r->npoints = r->series ? refs->npoints : 0;
 	r->nsamples = r->samples ? refs->nsamples : 0;
-	r->taken = copy_taken(s, refs);
-	r->dropped = summary_copy(s, refs->dropped, refs->ndropped, sizeof(*r->dropped));
-	r->ntaken = r->taken ? refs->ntaken : 0;
-	r->ndropped = r->dropped ? refs->ndropped : 0;
+	r->acquired = copy_taken(s, refs);
+	r->released = summary_copy(s, refs->released, refs->nreleased, sizeof(*r->released));
+	r->nacquired = r->acquired ? refs->nacquired : 0;
+	r->nreleased = r->released ? refs->nreleased : 0;
 	r->all = copy_objects(s, refs, &r->nall);
 }
 
@@ -71,14 +71,14 @@ bool summary_refs_suspect(const struct summary_refs *r)
 
 double summary_use_share(const struct summary_use *u)
 {
-	return u->taken_in_all ? (double)u->kept / (double)u->taken_in_all : 0;
+	return u->acquired_in_all ? (double)u->outstanding / (double)u->acquired_in_all : 0;
 }
 
 double summary_use_module_share(const struct summary_use *u)
 {
-	if (u->module_dropped >= u->module_taken)
+	if (u->module_released >= u->module_acquired)
 		return 0;
-	return (double)(u->module_taken - u->module_dropped) / (double)u->module_taken;
+	return (double)(u->module_acquired - u->module_released) / (double)u->module_acquired;
 }
 
 bool summary_use_follows(const struct summary_use *u)

@@ -27,8 +27,8 @@ bool text_counts_blocks(const struct summary *s)
 static struct summary_family all_of(const struct summary *s)
 {
 	return (struct summary_family){
-		.noun = "block", .taken = s->totals.allocs, .dropped = s->totals.frees,
-		.kept = s->totals.live_blocks,
+		.noun = "block", .acquired = s->totals.allocs, .released = s->totals.frees,
+		.live = s->totals.live_blocks,
 		.bytes = s->totals.live_bytes,
 	};
 }
@@ -48,7 +48,7 @@ static const char *family_at(const struct summary *s, const struct text_part *pa
  */
 static bool is_plain(const struct summary_family *f)
 {
-	return f->refs || (strcmp(f->noun, "block") && (!f->bytes || f->bytes == f->kept));
+	return f->refs || (strcmp(f->noun, "block") && (!f->bytes || f->bytes == f->live));
 }
 
 void text_part(const struct summary *s, size_t i, struct text_part *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_parts: the text report has a part for each family, with its own groups and its own words for what it
+ * text_parts: the text report has a part for each family, with its own groups and its own nouns for what it
  * counts. If there are several families, the numbers of their groups name them: "[fd 3]". If there is only
  * one, nothing names it.
  */
@@ -20,7 +20,7 @@ struct text_part {
 	size_t first, n;	/* its groups, in summary.groups or in summary.refs */
 };
 
-/* How many there are, at least one; and one of them. @s is sorted. */
+/* How many parts there are, at least one; and one of them. @s is sorted. */
 size_t text_parts(const struct summary *s);
 void text_part(const struct summary *s, size_t i, struct text_part *out);
 

@@ -42,7 +42,7 @@ enum unknown_reason unknown_reason(const struct summary_sample *its);
 /* As in JSON. */
 const char *unknown_name(enum unknown_reason reason);
 
-/* Would a longer watch, or more blocks, give an answer? */
+/* Would a longer watch, or more blocks seen, give an answer? */
 bool unknown_for_want(enum unknown_reason reason);
 
 /* The number of tracked blocks whose fate is unknown. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apart: in a table that shows one function of each stack, what distinguishes equal rows.
+ * apart: what distinguishes rows that would be equal, in a table that shows one function of each stack.
  *
  * Two rows are equal if the first functions after their wrappers have the same short name and the same line.
  * They are distinguished by, in this order,

@@ -202,8 +202,8 @@ static int ask(struct naming *n, const struct defs_module *m, int fd, struct bat
 	return names_resolve(&file, &opt, addrs, count, take, b, why, why_size);
 }
 
-/* Add a note on a lookup that returned @r; none for the vDSO and the like, which are not files. */
-static int say(struct naming *n, const struct defs_module *m, int r, const char *why)
+/* Add a note on a lookup that failed with @r; not for the vDSO and the like, which are no files. */
+static int add_note(struct naming *n, const struct defs_module *m, int r, const char *why)
 {
 	const char *path = path_of(m);
 
@@ -229,7 +229,7 @@ static int name_rest(struct batch *b, size_t count)
 	return r;
 }
 
-/* A file that is open: first the remark that opening it gave, then the result of reading it. */
+/* Look up in an open file; notes are first the remark that opening it gave, then the result of reading it. */
 static int look_up(struct naming *n, const struct defs_module *m, int fd, const char *remark, struct batch *b,
 		   size_t count)
 {
@@ -241,7 +241,7 @@ static int look_up(struct naming *n, const struct defs_module *m, int fd, const 
 		said = naming_notes_add(&n->notes, NAMING_DOUBTFUL, path_of(m), remark);
 	if (r == -ENOMEM)
 		return r;
-	return said ? said : say(n, m, r, why);
+	return said ? said : add_note(n, m, r, why);
 }
 
 /* The @count frames at @v: all frames of the file whose first module is v->file. */
@@ -257,7 +257,7 @@ static int name_file(struct naming *n, const struct wanting *v, size_t count)
 		return -ENOMEM;
 	if (!n->stopped) {
 		fd = n->files->open(n->files->ctx, v->file, why, sizeof(why));
-		r = fd < 0 ? say(n, m, fd, why) : look_up(n, m, fd, why, &b, count);
+		r = fd < 0 ? add_note(n, m, fd, why) : look_up(n, m, fd, why, &b, count);
 		if (fd >= 0 && n->files->close)
 			n->files->close(n->files->ctx, v->file, fd);
 	}

@@ -296,10 +296,11 @@ static bool is_wrapper(const struct summary_frame *f)
 		return f->wrapper;
 	if (is_c_function(linkage))
 		return true;
-	return is_of_a_library(f, linkage) && !calls_back(linkage) && !(f->function && calls_back(f->function));
+	return is_of_a_library(f, linkage) && !calls_back(linkage) &&
+	       !(f->function && calls_back(f->function));
 }
 
-/* By this name, or as a clone that the compiler made: f.part.0. */
+/* Is it called so, or is it a clone that the compiler made of it: f.part.0? */
 static bool is_called(const char *name, const char *skip)
 {
 	size_t n = name ? strcspn(name, ".@") : 0;
@@ -320,7 +321,10 @@ static bool same_file(const struct summary_frame *a, const struct summary_frame 
 	return a->module && b->module && !strcmp(a->module, b->module);
 }
 
-/* In these, malloc has no frame of its own: it jumps to the function that does the work. */
+/*
+ * Is it a library that is nothing but an allocator? There malloc has no frame of its own: it jumps to the
+ * function that does the work.
+ */
 static bool is_allocators_file(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;

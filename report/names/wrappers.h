@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * wrappers: functions that only forward an allocation: operator new, std::allocator, strdup, xmalloc,
- * g_malloc. A leak is never their fault, so they are left out at the front of a stack; the first other
- * function is the allocation site ("where"). Beside the built-in ones, the rules of a run may name more.
+ * g_malloc. They do not cause a leak, so they are left out at the front of a stack; the first other function
+ * is the allocation site. Beside the built-in ones, the rules of a run may name more.
  */
 #ifndef MM_WRAPPERS_H
 #define MM_WRAPPERS_H

@@ -65,7 +65,7 @@ static int make_spots(struct lookup_search *se)
 	return se->hits ? 0 : -ENOMEM;
 }
 
-/* The first spot at or above @addr. */
+/* Index of the first address in question at or above @addr. */
 static size_t first_spot(const struct lookup_search *se, taddr addr)
 {
 	size_t low = 0, high = se->nspots;
@@ -184,8 +184,8 @@ static int fill_object(struct lookup_search *se, uint32_t family, taddr addr, co
 	for (; out->nuses < o->nuses && r == 0; out->nuses++) {
 		struct lookup_use *u = &out->uses[out->nuses];
 
-		u->taken = o->uses[out->nuses].taken;
-		u->dropped = o->uses[out->nuses].dropped;
+		u->taken = o->uses[out->nuses].acquired;
+		u->dropped = o->uses[out->nuses].released;
 		r = fill_use(se, family, o->uses[out->nuses].stack, u);
 	}
 	return r;

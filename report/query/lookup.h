@@ -9,8 +9,8 @@
  * stored. Addresses are looked up among all live blocks, also those that the report leaves out; these are in
  * no group.
  *
- * Blocks of one family overlap only if a free was not seen. An address then counts as part of the block that
- * begins last before it.
+ * Blocks of one family overlap only if a free was not seen. An address then belongs to the block that begins
+ * last before it.
  */
 #ifndef MM_LOOKUP_H
 #define MM_LOOKUP_H

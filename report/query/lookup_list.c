@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* lookup_list: which group is meant, and its blocks or objects. */
+/* lookup_list: which group the question means, and its blocks or objects. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +15,11 @@
 
 static void refuse(struct lookup *lk, const struct strbuf *what)
 {
-	snprintf(lk->why, sizeof(lk->why), "%s", strbuf_error(what) ? "there is no such group" : strbuf_str(what));
+	snprintf(lk->why, sizeof(lk->why), "%s",
+		 strbuf_error(what) ? "there is no such group" : strbuf_str(what));
 }
 
-static void say_no_family(struct lookup_search *se)
+static void refuse_family(struct lookup_search *se)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 
@@ -27,7 +28,7 @@ static void say_no_family(struct lookup_search *se)
 	refuse(se->lk, &sb);
 }
 
-static void say_several(struct lookup_search *se)
+static void refuse_several(struct lookup_search *se)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 	struct text_part part;
@@ -45,7 +46,7 @@ static void say_several(struct lookup_search *se)
 	refuse(se->lk, &sb);
 }
 
-static void say_how_many(struct lookup_search *se, const struct text_part *part, size_t n)
+static void explain_number(struct lookup_search *se, const struct text_part *part, size_t n)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 
@@ -106,17 +107,17 @@ int lookup_find_entry(struct lookup_search *se)
 	size_t n = find_part(se);
 
 	if (n > 1)
-		say_several(se);
+		refuse_several(se);
 	else if (!n && q->family)
-		say_no_family(se);
+		refuse_family(se);
 	else if (!n)
-		say_how_many(se, NULL, 0);
+		explain_number(se, NULL, 0);
 	if (n != 1)
 		return 0;
 	text_part(se->summary, se->lk->part, &part);
 	if (q->entry <= se->entries.count[se->lk->part])
 		return take_groups(se, &part);
-	say_how_many(se, &part, se->entries.count[se->lk->part]);
+	explain_number(se, &part, se->entries.count[se->lk->part]);
 	return 0;
 }
 

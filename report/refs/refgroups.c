@@ -4,7 +4,7 @@
  *
  *	places		of all stacks that used an object which still has references, with names (refplaces.c)
  *	signatures	the group of each object (signatures.c)
- *	groups		suppressed and filtered ones are left out; the most suspect place comes first, and
+ *	groups		suppressed and filtered ones are left out; the most suspect call site comes first, and
  *			its growth is that of the group
  */
 #include "report/refs/refgroups.h"
@@ -46,8 +46,8 @@ static int compare_places(const void *pa, const void *pb)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Merge uses at the same place: several stacks may share one. */
-static uint32_t join_places(struct sig_use *uses, uint32_t n)
+/* Merge uses at the same call site: several stacks may share one. */
+static uint32_t join_sites(struct sig_use *uses, uint32_t n)
 {
 	uint32_t joined = 0;
 
@@ -55,8 +55,8 @@ static uint32_t join_places(struct sig_use *uses, uint32_t n)
 		qsort(uses, n, sizeof(*uses), compare_places);
 	for (uint32_t i = 0; i < n; i++) {
 		if (joined && uses[joined - 1].place == uses[i].place) {
-			uses[joined - 1].taken += uses[i].taken;
-			uses[joined - 1].dropped += uses[i].dropped;
+			uses[joined - 1].acquired += uses[i].acquired;
+			uses[joined - 1].released += uses[i].released;
 		} else {
 			uses[joined++] = uses[i];
 		}
@@ -75,12 +75,12 @@ static int read_object(struct maker *mk, taddr addr, const struct object *o, str
 		mk->uses_size = o->nuses;
 	}
 	for (uint32_t i = 0; i < o->nuses; i++)
-		mk->uses[i] = (struct sig_use){ refplaces_of(&mk->places, o->uses[i].stack), o->uses[i].taken,
-						o->uses[i].dropped };
+		mk->uses[i] = (struct sig_use){ refplaces_of(&mk->places, o->uses[i].stack),
+						o->uses[i].acquired, o->uses[i].released };
 	*out = (struct sig_object){
 		.addr = addr, .birth_us = o->birth_us, .net = o->net, .older = o->older,
 		.counted = o->counted,
-		.uses = mk->uses, .nuses = join_places(mk->uses, o->nuses),
+		.uses = mk->uses, .nuses = join_sites(mk->uses, o->nuses),
 	};
 	return 0;
 }
@@ -115,7 +115,7 @@ static int sort_objects(struct maker *mk)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && objects_next(mk->objects, &at, &addr, &o);) {
-		if (!stack_groups_wants(&mk->places.drafts, o->birth_us))
+		if (!stack_groups_wants(&mk->places.stacks, o->birth_us))
 			continue;
 		r = read_object(mk, addr, o, &one);
 		if (r < 0)
@@ -146,7 +146,8 @@ static bool is_wanted(const struct maker *mk, const struct sig_group *g)
 		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
 		focused |= select_focuses(mk->opt->select, place->stack.frames, place->stack.depth);
-		if (g->uses[i].taken && select_ignores(mk->opt->select, place->stack.frames, place->stack.depth))
+		if (g->uses[i].acquired &&
+		    select_ignores(mk->opt->select, place->stack.frames, place->stack.depth))
 			return false;
 	}
 	return focused || (!g->nuses && select_focuses(mk->opt->select, NULL, 0));
@@ -157,7 +158,7 @@ static bool is_suppressed(const struct maker *mk, const struct sig_group *g)
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		const struct refplace *place = &mk->places.all[g->uses[i].place];
 
-		if (g->uses[i].taken &&
+		if (g->uses[i].acquired &&
 		    suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, VERDICT_UNKNOWN,
 				       place->stack.frames, place->stack.depth, g->objects, 0))
 			return true;
@@ -178,57 +179,57 @@ static int fill_modules(const struct maker *mk, const struct sig_group *g, struc
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		struct sig_use *sum = &sums[mk->places.all[g->uses[i].place].owner];
 
-		sum->taken += g->uses[i].taken;
-		sum->dropped += g->uses[i].dropped;
+		sum->acquired += g->uses[i].acquired;
+		sum->released += g->uses[i].released;
 	}
-	for (size_t i = 0; i < out->ntaken; i++) {
-		struct summary_use *u = &out->taken[i];
-		uint32_t owner = mk->places.all[u->place].owner;
+	for (size_t i = 0; i < out->nacquired; i++) {
+		struct summary_use *u = &out->acquired[i];
+		uint32_t owner = mk->places.all[u->site].owner;
 
 		u->module = owners->all[owner];
-		u->module_taken = sums[owner].taken;
-		u->module_dropped = sums[owner].dropped;
+		u->module_acquired = sums[owner].acquired;
+		u->module_released = sums[owner].released;
 	}
 	return 0;
 }
 
 static int fill_uses(const struct maker *mk, const struct sig_group *g, struct summary_refs *out)
 {
-	out->taken = calloc(g->nuses + 1, sizeof(*out->taken));
-	out->dropped = calloc(g->nuses + 1, sizeof(*out->dropped));
-	if (!out->taken || !out->dropped)
+	out->acquired = calloc(g->nuses + 1, sizeof(*out->acquired));
+	out->released = calloc(g->nuses + 1, sizeof(*out->released));
+	if (!out->acquired || !out->released)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->nuses; i++) {
 		const struct sig_use *u = &g->uses[i];
 
-		if (u->taken)
-			out->taken[out->ntaken++] =
-				refplaces_taken(&mk->places, u->place, u->taken, g->objects);
-		if (u->dropped)
-			out->dropped[out->ndropped++] =
-				refplaces_dropped(&mk->places, u->place, u->dropped, g->objects);
+		if (u->acquired)
+			out->acquired[out->nacquired++] =
+				refplaces_acquired(&mk->places, u->place, u->acquired, g->objects);
+		if (u->released)
+			out->released[out->nreleased++] =
+				refplaces_dropped(&mk->places, u->place, u->released, g->objects);
 	}
 	if (fill_modules(mk, g, out) < 0)
 		return -ENOMEM;
-	summary_sort_uses(out->taken, out->ntaken);
-	summary_sort_uses(out->dropped, out->ndropped);
+	summary_sort_uses(out->acquired, out->nacquired);
+	summary_sort_uses(out->released, out->nreleased);
 	return 0;
 }
 
 /*
- * Several groups may share one acquiring place: each gets its part of the references still held there, and of
- * the rate.
+ * Several groups may share one acquiring call site: each gets its part of that site's outstanding references,
+ * and of the rate.
  */
 static void judge_growth(const struct maker *mk, struct growth_point *series, struct summary_refs *out)
 {
-	const struct summary_use *first = out->taken;
+	const struct summary_use *first = out->acquired;
 
-	if (!out->ntaken)
+	if (!out->nacquired)
 		return;
 	out->series = series;
-	out->npoints = refplaces_growth(&mk->places, first->place, series, &out->growth);
-	if (first->kept > first->count)
-		out->growth.bytes_per_minute *= (double)first->count / (double)first->kept;
+	out->npoints = refplaces_growth(&mk->places, first->site, series, &out->growth);
+	if (first->outstanding > first->count)
+		out->growth.bytes_per_minute *= (double)first->count / (double)first->outstanding;
 }
 
 static uint64_t count_at(const struct sig_object *o, uint32_t place, bool taken)
@@ -236,23 +237,24 @@ static uint64_t count_at(const struct sig_object *o, uint32_t place, bool taken)
 	const struct sig_use key = { .place = place };
 	const struct sig_use *u = bsearch(&key, o->uses, o->nuses, sizeof(key), compare_places);
 
-	return !u ? 0 : taken ? u->taken : u->dropped;
+	return !u ? 0 : taken ? u->acquired : u->released;
 }
 
-static int fill_object(struct maker *mk, taddr addr, const struct summary_refs *refs, struct summary_object *out)
+static int fill_object(struct maker *mk, taddr addr, const struct summary_refs *refs,
+		       struct summary_object *out)
 {
 	const struct object *o = objects_get(mk->objects, addr);
 	struct sig_object one;
 
 	out->addr = addr;
 	out->age_s = ledger_age_s(mk->ledger, o->birth_us);
-	out->counts = calloc(refs->ntaken + refs->ndropped + 1, sizeof(*out->counts));
+	out->counts = calloc(refs->nacquired + refs->nreleased + 1, sizeof(*out->counts));
 	if (!out->counts || read_object(mk, addr, o, &one) < 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < refs->ntaken; i++)
-		out->counts[i] = count_at(&one, refs->taken[i].place, true);
-	for (size_t i = 0; i < refs->ndropped; i++)
-		out->counts[refs->ntaken + i] = count_at(&one, refs->dropped[i].place, false);
+	for (size_t i = 0; i < refs->nacquired; i++)
+		out->counts[i] = count_at(&one, refs->acquired[i].site, true);
+	for (size_t i = 0; i < refs->nreleased; i++)
+		out->counts[refs->nacquired + i] = count_at(&one, refs->released[i].site, false);
 	return 0;
 }
 
@@ -277,8 +279,8 @@ static void free_refs(struct summary_refs *refs)
 	for (size_t i = 0; i < refs->nall; i++)
 		free(refs->all[i].counts);
 	free(refs->all);
-	free(refs->taken);
-	free(refs->dropped);
+	free(refs->acquired);
+	free(refs->released);
 }
 
 static int add_group(struct maker *mk, uint32_t index)
@@ -359,7 +361,7 @@ void refgroups_count(const struct ledger *l, uint32_t family, struct summary_fam
 	const struct object *o;
 	taddr addr;
 
-	f->kept += objects_count(objects);
+	f->live += objects_count(objects);
 	for (size_t at = 0; objects_next(objects, &at, &addr, &o);) {
 		if (o->older)
 			f->older++;

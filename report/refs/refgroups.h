@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * refgroups: the objects of a family that still have references, as groups of the report: ten thousand
- * objects whose references were acquired and released at the same places, and that have the same net count,
- * are one group.
+ * objects whose references were acquired and released at the same call sites, and that have the same net
+ * count, are one group.
  *
- *	object ──▶ signature: net count, older or not, counted or not, places that acquired or released
+ *	object ──▶ signature: net count, older or not, counted or not, call sites that acquired or released
  *	group  =   the objects of one signature, with the number of calls from each place
  *
- * How often a place acquired or released a single object is not in the signature: an object that was looked
- * up twice leaks in the same way as one that was looked up once, and the net count shows what is wrong.
+ * How often a call site acquired or released references of a single object is not in the signature: an object
+ * that was looked up twice leaks in the same way as one that was looked up once, and the net count shows what
+ * is wrong.
  */
 #ifndef MM_REFGROUPS_H
 #define MM_REFGROUPS_H
@@ -23,7 +24,7 @@
 /*
  * Add the groups of family @family (an index) to @s, and count the hidden ones. @same_as: see
  * report/groups/paths.h. A group is shown (--focus) if any of its stacks matches; it is left out (--ignore,
- * suppressions) if a place that acquired matches. 0 or -ENOMEM.
+ * suppressions) if a call site that acquired matches. 0 or -ENOMEM.
  */
 must_check int refgroups_add(struct ledger *l, const struct groups_options *opt, uint32_t family,
 			     const uint32_t *same_as, struct summary *s);

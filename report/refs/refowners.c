@@ -31,7 +31,8 @@ static bool has_watched_functions(const struct refowners *o, const char *module)
 	const struct ledger *l = o->ledger;
 
 	for (size_t i = 0; i < l->nprobes; i++)
-		if (l->probes[i].family == o->family && l->probes[i].module && same(l->probes[i].module, module))
+		if (l->probes[i].family == o->family && l->probes[i].module &&
+		    same(l->probes[i].module, module))
 			return true;
 	return false;
 }

@@ -12,8 +12,9 @@
 static int name(struct refplaces *p, const struct groups_options *opt, struct stack_group *d,
 		struct refplace *place, struct summary *s)
 {
-	const struct ledger *l = p->drafts.ledger;
-	struct stack_view stack = { .end = expand_path_end(&l->defs, d->path.frames, d->path.depth, d->path.end) };
+	const struct ledger *l = p->stacks.ledger;
+	struct stack_view stack = { .end = expand_path_end(&l->defs, d->path.frames, d->path.depth,
+							   d->path.end) };
 	int r = expand_path(&l->defs, d->path.frames, d->path.depth, &stack.frames, &stack.depth);
 
 	if (r < 0)
@@ -34,27 +35,27 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 
 	out->all = NULL;
 	refowners_init(&out->owners, l, family);
-	r = stack_groups_make(l, family, opt->older_than_us, same_as, &out->drafts);
+	r = stack_groups_make(l, family, opt->older_than_us, same_as, &out->stacks);
 	if (r < 0)
 		return r;
-	out->all = calloc(out->drafts.n + 1, sizeof(*out->all));
+	out->all = calloc(out->stacks.n + 1, sizeof(*out->all));
 	if (!out->all)
 		return -ENOMEM;
-	for (size_t i = 0; i < out->drafts.n && r == 0; i++)
-		r = name(out, opt, &out->drafts.all[i], &out->all[i], s);
-	return r < 0 ? r : stack_groups_merge(&out->drafts);
+	for (size_t i = 0; i < out->stacks.n && r == 0; i++)
+		r = name(out, opt, &out->stacks.all[i], &out->all[i], s);
+	return r < 0 ? r : stack_groups_merge(&out->stacks);
 }
 
 void refplaces_fini(struct refplaces *p)
 {
 	free(p->all);
 	refowners_fini(&p->owners);
-	stack_groups_fini(&p->drafts);
+	stack_groups_fini(&p->stacks);
 }
 
 uint32_t refplaces_of(const struct refplaces *p, uint32_t stack)
 {
-	return p->drafts.all[stack_groups_of(&p->drafts, stack, VERDICT_UNKNOWN)].twin;
+	return p->stacks.all[stack_groups_of(&p->stacks, stack, VERDICT_UNKNOWN)].twin;
 }
 
 /* An older object with a count of its own has references from before the watch: it is left out here. */
@@ -65,25 +66,27 @@ void refplaces_look(struct refplaces *p, const struct sig_object *o)
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		struct refplace *place = &p->all[o->uses[i].place];
 
-		place->several += o->uses[i].taken != 0;
-		place->as_many += o->uses[i].taken == (uint64_t)o->net;
+		place->several += o->uses[i].acquired != 0;
+		place->as_many += o->uses[i].acquired == (uint64_t)o->net;
 	}
 }
 
-struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
+struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count,
+				     uint64_t objects)
 {
 	return (struct summary_use){
-		.place = place, .count = count, .per_object = (double)count / (double)objects,
+		.site = place, .count = count, .per_object = (double)count / (double)objects,
 		.stack = p->all[place].stack,
 	};
 }
 
-struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects)
+struct summary_use refplaces_acquired(const struct refplaces *p, uint32_t place, uint64_t count,
+				   uint64_t objects)
 {
 	struct summary_use use = refplaces_dropped(p, place, count, objects);
 
-	use.taken_in_all = p->drafts.all[place].allocs;
-	use.kept = p->drafts.all[place].held_bytes;
+	use.acquired_in_all = p->stacks.all[place].allocs;
+	use.outstanding = p->stacks.all[place].held_bytes;
 	use.several = p->all[place].several;
 	use.as_many = p->all[place].as_many;
 	return use;
@@ -92,10 +95,10 @@ struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, ui
 size_t refplaces_growth(const struct refplaces *p, uint32_t place, struct growth_point *series,
 			struct growth *out)
 {
-	const struct stack_group *d = &p->drafts.all[place];
-	size_t n = stack_groups_series(&p->drafts, d, series);
+	const struct stack_group *d = &p->stacks.all[place];
+	size_t n = stack_groups_series(&p->stacks, d, series);
 
-	growth_judge(series, n, p->drafts.ledger->now_us / 1e6, d->allocs,
+	growth_classify(series, n, p->stacks.ledger->now_us / 1e6, d->allocs,
 		     d->allocs > d->held_bytes ? d->allocs - d->held_bytes : 0, out);
 	return n;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refplaces: the places of a family of objects, with names: where references were acquired or released on an
- * object that still has some. A place is a number, the same for all stacks that name it, whatever wrappers
- * are at their front.
+ * refplaces: the call sites of a family of objects, with names: where references were acquired or released of
+ * an object that still has some. A call site is a number (a `place`): the same for all stacks that are equal
+ * behind their wrappers.
  */
 #ifndef MM_REFPLACES_H
 #define MM_REFPLACES_H
@@ -25,9 +25,9 @@ struct refplace {
 };
 
 struct refplaces {
-	struct stack_groups drafts;
+	struct stack_groups stacks;
 	struct refowners owners;
-	struct refplace *all;		/* by number: the draft's index */
+	struct refplace *all;		/* by number: the stack group's index */
 };
 
 /* The frames are copied to @s. 0 or -ENOMEM; call refplaces_fini in any case. */
@@ -42,10 +42,11 @@ uint32_t refplaces_of(const struct refplaces *p, uint32_t stack);
 void refplaces_look(struct refplaces *p, const struct sig_object *o);
 
 /*
- * What the place acquired: @count references on @objects of a group. For a place that released, the numbers
- * of all objects mean nothing.
+ * What the call site acquired: @count references on @objects of a group. For a call site that released, the
+ * numbers that cover all objects mean nothing.
  */
-struct summary_use refplaces_taken(const struct refplaces *p, uint32_t place, uint64_t count, uint64_t objects);
+struct summary_use refplaces_acquired(const struct refplaces *p, uint32_t place, uint64_t count,
+				   uint64_t objects);
 struct summary_use refplaces_dropped(const struct refplaces *p, uint32_t place, uint64_t count,
 				     uint64_t objects);
 

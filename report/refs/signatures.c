@@ -33,13 +33,16 @@ static uint64_t mix(uint64_t h, uint64_t value)
 	return h ^ h >> 32;
 }
 
-/* Whether the place acquired, whether it released; not how often. */
+/* Whether the call site acquired, and whether it released; not how often. */
 static uint64_t what_it_did(const struct sig_use *u)
 {
-	return (uint64_t)u->place << 2 | (uint64_t)(u->taken != 0) << 1 | (u->dropped != 0);
+	return (uint64_t)u->place << 2 | (uint64_t)(u->acquired != 0) << 1 | (u->released != 0);
 }
 
-/* Objects with too many references and objects with too few are not akin. */
+/*
+ * The hash of all but the net count. Objects with too many references and objects with too few are of
+ * different kin.
+ */
 static uint64_t hash_of_kin(const struct sig_object *o)
 {
 	uint64_t h = mix(o->nuses, (uint64_t)o->older << 2 | (uint64_t)o->counted << 1 | (o->net > 0));
@@ -134,8 +137,8 @@ static void add_object(struct sig_group *g, const struct sig_object *o)
 		g->youngest_us = o->birth_us;
 	g->objects++;
 	for (uint32_t i = 0; i < o->nuses; i++) {
-		g->uses[i].taken += o->uses[i].taken;
-		g->uses[i].dropped += o->uses[i].dropped;
+		g->uses[i].acquired += o->uses[i].acquired;
+		g->uses[i].released += o->uses[i].released;
 	}
 	add_sample(g, o);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * signatures: the objects of one family, grouped by what was done to them: see refgroups.h. Places are
- * numbers here; there are no names.
+ * signatures: the objects of one family, grouped by what was done to them: see refgroups.h. Call sites are
+ * numbers here, and have no names.
  */
 #ifndef MM_SIGNATURES_H
 #define MM_SIGNATURES_H
@@ -16,10 +16,10 @@
 
 #define SIGNATURE_SAMPLES 5
 
-/* What one place did: to an object, or to all objects of a group. */
+/* What one call site did to an object, or to all objects of a group. */
 struct sig_use {
 	uint32_t place;
-	uint64_t taken, dropped;
+	uint64_t acquired, released;
 };
 
 struct sig_object {

@@ -59,12 +59,11 @@ bool estimate_cuts_bunches(const struct estimate_rounds *r)
 }
 
 /*
- * Did far more hits come while a thread was stopped than the rate lets expect? Three times as many are
- * allowed, and as many again as were counted: threads that a clock wakes together all work at that moment,
- * and some of their hits, before the first one is seen to be stopped, fall in what counts as quiet time. Some
- * are allowed for chance: eight where none is expected. A rate that is not marked is reported at no less than
- * 1/(2 + 3 stood/exposed) of the truth, which is half if stops are far apart; less if only a few hits were
- * counted.
+ * Did far more hits come while a thread was stopped than the rate predicts? Three times as many are allowed,
+ * and as many again as were counted: threads that a clock wakes together all work at that moment, and some of
+ * their hits, before the first one is seen to be stopped, fall in what counts as quiet time. Some are allowed
+ * for chance: eight where none is expected. A rate that is not marked is reported at no less than 1/(2 + 3
+ * stood/exposed) of the truth, which is half if stops are far apart; less if only a few hits were counted.
  */
 static bool in_lockstep(const struct estimate_rounds *r)
 {

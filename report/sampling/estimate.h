@@ -11,7 +11,7 @@
  *
  * If hits come in bunches and rounds end in the middle of one, the rest of the bunch is never seen: the rate
  * is too low by an unknown amount, and is marked `at_least`. The same holds for threads in lockstep of which
- * one is counted: far more hits came while it was stopped than the rate lets expect.
+ * one is counted: far more hits came while it was stopped than the rate predicts.
  */
 #ifndef MM_ESTIMATE_H
 #define MM_ESTIMATE_H
@@ -20,14 +20,15 @@
 #include <stdint.h>
 
 /*
- * The sums over all rounds of a site, as attach/keeper/budget/site_stats.h counts them. h: hits of a round, e: its
- * exposure in microseconds.
+ * The sums over all rounds of a site, as attach/keeper/budget/site_stats.h counts them. h: hits of a round,
+ * e: its exposure in microseconds.
  */
 struct estimate_rounds {
 	uint64_t rounds, full;		/* full: rounds that the quota ended */
 	uint64_t hits, exposed_us;	/* sums of h, e */
 	uint64_t hits2, hits_exposed, exposed2;	/* of h*h, h*e, e*e */
-	uint64_t missed, stood_us;	/* hits not counted as a thread was stopped; for how long one was */
+	/* hits that are not counted since a thread was stopped at the time; for how long one was stopped */
+	uint64_t missed, stood_us;
 };
 
 struct estimate {

@@ -6,12 +6,14 @@
 
 #include "report/sampling/quantile.h"
 
-#define LATE_STEPS 2u		/* about a tenfold of age: blocks that go in these steps go late */
-#define LATE_FEW 0.05		/* leaks: at most this share of the old ones goes */
+/* the last steps, about a tenfold of age: blocks that are freed in these are freed late */
+#define LATE_STEPS 2u
+#define LATE_FEW 0.05		/* leaks: at most this share of the old ones is freed */
 #define LATE_LOST 0.2		/* leaks: of at most this share of them the fate is unknown */
-#define LATE_MANY 0.3		/* freed: at least this share of the old ones goes */
+#define LATE_MANY 0.3		/* freed: at least this share of the old ones is freed */
 #define SHARE_GONE 0.05		/* freed: at most this share is left */
-#define SHARE_NONE 0.005	/* from this to SURVIVAL_CHANCE they may be other blocks; below, they are */
+/* if a share from this to SURVIVAL_CHANCE is left, these may be other blocks; if less, they are */
+#define SHARE_NONE 0.005
 #define NOTICED 3.0		/* address reuses to be expected; then it is not chance that none is seen */
 #define TABLE_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 
@@ -50,8 +52,8 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 /* --- the share that is left --- */
 
 /*
- * The share of the blocks at risk that goes in a step. A block that is no longer tracked, or not yet for that
- * long, counts as at risk for half of the step. @lost_are_gone: blocks of unknown fate count as gone.
+ * The share of the blocks at risk that is freed in a step. A block that is no longer tracked, or not yet for
+ * that long, counts as at risk for half of the step. @lost_are_gone: blocks of unknown fate count as gone.
  */
 static double hazard(const struct survival_step *s, uint64_t at_risk_next, bool lost_are_gone)
 {
@@ -71,13 +73,13 @@ static uint64_t at_risk(const struct survival_step *steps, unsigned step)
 
 struct course {
 	double left[SURVIVAL_STEPS + 1];	/* share of all, at the beginning of each step */
-	double n[SURVIVAL_STEPS + 1];		/* blocks whose fate is known, as if none had gone */
+	double n[SURVIVAL_STEPS + 1];		/* blocks whose fate is known, as if none had been freed */
 	unsigned known;				/* the last step of which enough is known */
 };
 
 /*
- * The blocks at risk now, scaled to the number that there would be if none had gone: the fate of that many is
- * known. If none is left, the number of the step before.
+ * The blocks at risk now, scaled to the number that there would be if none had been freed: the fate of that
+ * many is known. If none is left, the number of the step before.
  */
 static double known_of(const struct course *c, const struct survival_step *steps, unsigned i)
 {
@@ -91,7 +93,8 @@ static void run_course(const struct survival_step *steps, bool lost_are_gone, st
 		c->left[i] = c->left[i - 1] * (1 - hazard(&steps[i - 1], at_risk(steps, i), lost_are_gone));
 		c->n[i] = known_of(c, steps, i);
 		/* once no block is left, later steps add nothing */
-		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->left[i - 1] > 0 && c->n[i] >= SURVIVAL_ENOUGH)
+		if (i < SURVIVAL_STEPS && c->known == i - 1 && c->left[i - 1] > 0 &&
+		    c->n[i] >= SURVIVAL_ENOUGH)
 			c->known = i;
 	}
 }
@@ -99,7 +102,7 @@ static void run_course(const struct survival_step *steps, bool lost_are_gone, st
 /* --- conclusions --- */
 
 /*
- * The share of the blocks that reached the step @from which goes in it or later. @lost_are_gone: or whose
+ * Of the blocks that reached step @from, the share that is freed in it or later. @lost_are_gone: or whose
  * fate is unknown.
  */
 static double goes_from(const struct survival_step *steps, unsigned from, bool lost_are_gone)
@@ -152,7 +155,7 @@ static enum survival_kind kind_of(const struct survival *s)
 	return SURVIVAL_UNKNOWN;
 }
 
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
 		    double late_expected, struct survival *out)
 {
 	struct course known, least;
@@ -193,7 +196,7 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
 
 /*
  * If the site's blocks were reused after a time t, from as many addresses as it allocates in t, then for each
- * t that a block is tracked, the probability that its reuse is seen would be @sees.
+ * t that a block is tracked, the reuse of its address would be seen with probability @sees.
  */
 enum survival_doubt survival_doubt(struct survival *s, double sees)
 {

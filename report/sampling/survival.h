@@ -7,11 +7,11 @@
  *	from	0	3 ms	10 ms	30 ms	...	30,000 s
  *
  * Each tracked block counts in the steps it has reached: at risk in all of them, gone or unknown in the last
- * one; a block that is still tracked is only at risk. So the share that goes in a step is gone/at_risk,
+ * one; a block that is still tracked is only at risk. So the share that is freed in a step is gone/at_risk,
  * whenever the blocks were born (Kaplan and Meier).
  *
- *	stays		leaks: of the old ones (the last tenfold of age) hardly any goes or becomes unknown.
- *			A leak, unless they live longer than the watch
+ *	stays		leaks: of the old ones (the last tenfold of age) hardly any is freed or becomes
+ *			unknown. A leak, unless they live longer than the watch
  *	goes		freed: hardly any is left, or the old ones continue to go
  *	table		bounded: they stay, but none was allocated in the last fifth of the run, which would
  *			have been seen
@@ -60,8 +60,9 @@ struct survival {
 	uint64_t followed;		/* tracked blocks, in all */
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: fewer than half have */
-	double late, late_from_s;	/* share of the old ones (last tenfold, from late_from_s) that goes */
-	double lost;			/* share of them that goes or becomes unknown */
+	/* share of the old ones (last tenfold of age, from late_from_s) that is freed */
+	double late, late_from_s;
+	double lost;			/* share of them that is freed or becomes unknown */
 	double followed_s;		/* the time for which blocks were tracked, added up */
 };
 
@@ -73,12 +74,12 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 
 /*
  * @late_seen: allocations seen in the last fifth of the run; @late_expected: how many would have been seen at
- * the rate of before.
+ * the rate before.
  */
-void survival_judge(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
 		    double late_expected, struct survival *out);
 
-/* Enough blocks have become old, and of these hardly any goes or becomes unknown. */
+/* Enough blocks have become old, and of these hardly any is freed or becomes unknown. */
 bool survival_is_still(const struct survival *s);
 
 /*

@@ -163,7 +163,7 @@ static bool means_stack(const struct suppress_entry *e, const struct stack *st)
 	return true;
 }
 
-/* In LeakSanitizer's order, though it makes no difference. */
+/* In LeakSanitizer's order, though the order makes no difference. */
 static bool pattern_means(const struct suppress_entry *e, const struct summary_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -165,9 +165,10 @@ static int parse_verdicts(struct parser *p, const char *list, struct suppress_en
 			known = e->verdicts[v] = e->verdicts[VERDICT_UNKNOWN] = true;
 		}
 		if (!known)
-			return refuse(
-				p, "%.*s is no kind of leak (definite, indirect, possible, reachable, all, none)",
-				(int)n, item);
+			return refuse(p,
+				      "%.*s is no kind of leak (definite, indirect, possible, reachable, "
+				      "all, none)",
+				      (int)n, item);
 	}
 	return 0;
 }

@@ -20,7 +20,7 @@
 #define FRAMES_MAX (SUPPRESS_LINES_MAX - 4)
 #define NAME_MAX_BYTES 1000	/* valgrind limits the length of lines */
 
-/* Where a thread begins: the two tools do not show the same frames there. */
+/* Is it a frame outside of main, where a thread begins? The two tools do not show the same frames there. */
 static bool is_below_the_program(const struct summary_frame *f)
 {
 	static const char *const names[] = { "_start",
@@ -56,7 +56,7 @@ static void put_glob(struct strbuf *sb, const char *prefix, const char *name)
 	strbuf_puts(sb, shown < n ? "*\n" : "\n");
 }
 
-static bool says_something(const struct summary_frame *f)
+static bool has_name(const struct summary_frame *f)
 {
 	return (f->function && *f->function) || (f->module && *f->module);
 }
@@ -103,7 +103,7 @@ void suppressions_generate(const struct summary_frame *frames, size_t n, enum su
 	bool says = false;
 
 	for (; to < n && to - from < FRAMES_MAX && !is_below_the_program(&frames[to]); to++) {
-		says |= says_something(&frames[to]);
+		says |= has_name(&frames[to]);
 		if (frames[to].function && !strcmp(frames[to].function, "main")) {
 			to++;
 			break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* empty_report: see empty_report.h. The first reason that holds is the one that is given. */
+/* empty_report: see empty_report.h. Only the first reason that holds is given. */
 #include "report/text/empty_report.h"
 
 #include <stdbool.h>
@@ -33,14 +33,14 @@ static struct sums add_up(const struct summary *s)
 		*(f->refs ? &sums.refs : &sums.blocks) = true;
 		if (!f->refs)
 			continue;
-		sums.taken += f->taken;
-		sums.dropped += f->dropped;
-		sums.kept += f->kept;
+		sums.taken += f->acquired;
+		sums.dropped += f->released;
+		sums.kept += f->live;
 	}
 	return sums;
 }
 
-/* If only growth of memory was watched, no growth is an answer. */
+/* Was only growth of memory watched? Then that there was none is an answer. */
 static bool only_ranges(const struct summary *s)
 {
 	for (size_t i = 0; i < s->nfamilies; i++)

@@ -55,7 +55,10 @@ static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks, const
 	format_count(sb, blocks, noun);
 }
 
-/* A longer watch has more of what leaks, so a difference would mean nothing. */
+/*
+ * For watches that are not equally long: a longer one has more of what leaks, so a difference of bytes would
+ * mean nothing.
+ */
 static void put_totals_of_times(struct strbuf *sb, const struct diff *d, const char *noun)
 {
 	strbuf_puts(sb, " after ");
@@ -83,7 +86,8 @@ static void put_totals(struct strbuf *sb, const struct diff *d)
 		strbuf_puts(sb, ", ");
 		format_size(sb, new->live_bytes > old->live_bytes ? new->live_bytes - old->live_bytes
 								 : old->live_bytes - new->live_bytes);
-		strbuf_puts(sb, new->live_bytes > old->live_bytes ? " more than before" : " less than before");
+		strbuf_puts(sb,
+			    new->live_bytes > old->live_bytes ? " more than before" : " less than before");
 	}
 	strbuf_puts(sb, " (");
 	put_amount(sb, old->live_bytes, old->live_blocks, noun);
@@ -95,15 +99,15 @@ static void put_refs_family(struct strbuf *sb, const struct summary_family *old,
 {
 	const struct text_part part = { .family = *new };
 
-	text_things(sb, &part, new->kept);
-	if (new->kept == old->kept)
+	text_things(sb, &part, new->live);
+	if (new->live == old->live)
 		strbuf_puts(sb, ", as many as before");
-	else if (new->kept > old->kept)
-		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->kept - old->kept,
-			      old->kept);
+	else if (new->live > old->live)
+		strbuf_printf(sb, ", %" PRIu64 " more than before (%" PRIu64 ")", new->live - old->live,
+			      old->live);
 	else
-		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->kept - new->kept,
-			      old->kept);
+		strbuf_printf(sb, ", %" PRIu64 " fewer than before (%" PRIu64 ")", old->live - new->live,
+			      old->live);
 }
 
 /* "529 dict objects, 20 more than before (509)" for each such family; @separator comes before the first. */
@@ -191,7 +195,7 @@ static void put_number(struct strbuf *sb, struct strbuf *cell)
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
-/* Only what has its stack below has a number. */
+/* Only groups whose stack is shown below have a number. */
 static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g,
 		    const struct apart *apart)
 {
@@ -246,8 +250,11 @@ static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, co
 	text_stack(sb, &g->group->stack);
 }
 
-/* How many rows of either kind. Those that shrank most are the last of the list. */
-struct rows {
+/*
+ * How many rows there are of groups that grew, and of groups that shrank; those that shrank most are the last
+ * of the list.
+ */
+struct row_counts {
 	size_t grown, shrunk;		/* in all */
 	size_t grown_shown, shrunk_shown;
 };
@@ -257,10 +264,10 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Rows that shrank have a third of the table to themselves, so that neither kind crowds out the other. */
-static struct rows choose(const struct diff *d, size_t top)
+/* A third of the table is reserved for groups that shrank, so that neither kind crowds out the other. */
+static struct row_counts choose(const struct diff *d, size_t top)
 {
-	struct rows rows = { 0 };
+	struct row_counts rows = { 0 };
 
 	for (size_t i = 0; i < d->ngroups; i++) {
 		rows.grown += more(&d->groups[i]);
@@ -273,8 +280,8 @@ static struct rows choose(const struct diff *d, size_t top)
 	return rows;
 }
 
-/* The rows of the table, in its order. Returns how many. */
-static size_t rows_shown(const struct diff *d, const struct rows *rows, const struct diff_group **out)
+/* The groups that have a row, in the order of the table. Returns their number. */
+static size_t choose_rows(const struct diff *d, const struct row_counts *rows, const struct diff_group **out)
 {
 	size_t grown = 0, shrunk = 0, n = 0;
 
@@ -288,7 +295,7 @@ static size_t rows_shown(const struct diff *d, const struct rows *rows, const st
 	return n;
 }
 
-static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+static void put_rows(struct strbuf *sb, const struct diff *d, const struct row_counts *rows)
 {
 	cleanup_free const struct diff_group **shown = calloc(d->ngroups + 1, sizeof(*shown));
 	cleanup_free const struct summary_group **groups = calloc(d->ngroups + 1, sizeof(*groups));
@@ -299,7 +306,7 @@ static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows 
 		sb->err = sb->err ? sb->err : -ENOMEM;
 		return;
 	}
-	n = rows_shown(d, rows, shown);
+	n = choose_rows(d, rows, shown);
 	for (size_t i = 0; i < n; i++)
 		groups[i] = shown[i]->group;
 	if (n <= APART_MAX)
@@ -308,10 +315,11 @@ static void put_rows(struct strbuf *sb, const struct diff *d, const struct rows 
 		put_row(sb, d, more(shown[i]) ? ++number : 0, shown[i], &apart[i]);
 }
 
-static void put_table(struct strbuf *sb, const struct diff *d, const struct rows *rows)
+static void put_table(struct strbuf *sb, const struct diff *d, const struct row_counts *rows)
 {
 	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)),
-		      "change", (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)), "now");
+		      "change", (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)),
+		      "now");
 	put_rows(sb, d, rows);
 	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
 		strbuf_printf(
@@ -400,12 +408,12 @@ static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t numb
 		strbuf_puts(sb, ", none before");
 	else
 		strbuf_printf(sb, ", before %" PRIu64, r->old_objects);
-	strbuf_puts(sb, r->refs->ntaken ? "; the most suspect place that acquired references:\n"
+	strbuf_puts(sb, r->refs->nacquired ? "; the most suspect call site that acquired references:\n"
 					: "; released by:\n");
 	text_stack(sb, &u->stack);
 }
 
-/* The table of objects, and the most suspect places of those that grew; at most @top, 0: all. */
+/* The table of objects, and the most suspect call sites of those that grew; at most @top, 0: all. */
 static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 {
 	size_t n = 0, number = 0;
@@ -424,7 +432,7 @@ static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 
 int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 {
-	struct rows rows = choose(d, top);
+	struct row_counts rows = choose(d, top);
 	const size_t from = sb->len;
 	size_t number = 0;
 

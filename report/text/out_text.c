@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* out_text: see out_text.h. The order of parts, each behind a blank line and with a file of its own. */
+/* out_text: see out_text.h. The order of the parts: each follows a blank line, and has a file of its own. */
 #include "report/text/out_text.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
 /*
  * out_text: the summary for people. One screen answers first: how much is live, how fast it grows, where, and
  * how sure that is. Then double frees; the groups with their stacks, in the order of the tables; and last
- * what was watched, how well, and what was missed, since that is read once it matters:
+ * what was watched, how well, and what was missed, since that is read only if there is doubt:
  *
- *	leaky_service (1234): 2509 blocks, 2.1 MiB, of 52678 allocations in 5m are still allocated, growing by 266 KiB/min
+ *	svc (1234): 2509 blocks, 2.1 MiB, of 52678 allocations in 5m are still allocated, growing by ...
  *
  *	             live  share   blocks  growth                  allocated by
  *	growing

@@ -60,14 +60,14 @@ static struct row_item item(const struct overview *o, size_t index)
 /* A family none of whose groups has a verdict has no column for it. */
 static bool has_verdicts(const struct overview *o)
 {
-	for (size_t i = 0; o->summary->run.verdicts.taken && i < o->part.n; i++)
+	for (size_t i = 0; o->summary->run.verdicts.known && i < o->part.n; i++)
 		if (group_at(o, i)->verdict != VERDICT_UNKNOWN)
 			return true;
 	return false;
 }
 
-/* Only the rows of the table are compared with one another. */
-static int tell_apart(struct overview *o)
+/* Only stacks with a row in the table need be distinguished from one another. */
+static int find_apart(struct overview *o)
 {
 	const struct row_choice *r = &o->rows;
 	cleanup_free const struct summary_group **rows = calloc(r->n + 1, sizeof(*rows));
@@ -100,7 +100,7 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 	for (size_t i = 0; i < part->n; i++)
 		items[i] = item(o, i);
 	r = row_choice_make(items, part->n, top, &o->rows);
-	return r ? r : tell_apart(o);
+	return r ? r : find_apart(o);
 }
 
 void overview_fini(struct overview *o)
@@ -112,7 +112,7 @@ void overview_fini(struct overview *o)
 /* Things without sizes have no columns of bytes. */
 static void put_amount(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
-	double all = (double)(o->part.plain ? o->part.family.kept : o->part.family.bytes);
+	double all = (double)(o->part.plain ? o->part.family.live : o->part.family.bytes);
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (!o->part.plain) {

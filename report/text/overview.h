@@ -16,7 +16,7 @@
 struct overview {
 	const struct summary *summary;
 	struct text_part part;
-	bool verdicts;			/* there are some */
+	bool verdicts;			/* a group has a verdict */
 	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
 	struct row_choice rows;		/* indices are those of the part */
 	struct apart *apart;		/* by index */

@@ -43,7 +43,7 @@ static void put_not_rising(struct strbuf *sb, bool unknown)
 	strbuf_puts(sb, unknown ? "; too short to say whether it grows" : ", not growing now");
 }
 
-/* Whether all that is shown grows, taken together. */
+/* Whether all groups that are shown grow, taken together. */
 static void put_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	double rate = rate_of_all(s, part);
@@ -70,17 +70,17 @@ static void put_time(struct strbuf *sb, const struct summary *s, const struct te
 static void put_allocations(struct strbuf *sb, const struct text_part *part)
 {
 	if (part->plain)
-		text_things(sb, part, part->family.taken);
+		text_things(sb, part, part->family.acquired);
 	else
-		format_count(sb, part->family.taken, "allocation");
+		format_count(sb, part->family.acquired, "allocation");
 }
 
 /* "79 blocks, 1.1 MiB, of 700 allocations", "12 descriptors of 40". */
 static void put_live(struct strbuf *sb, const struct text_part *part)
 {
-	text_things(sb, part, part->family.kept);
+	text_things(sb, part, part->family.live);
 	if (part->plain) {
-		strbuf_printf(sb, " of %" PRIu64, part->family.taken);
+		strbuf_printf(sb, " of %" PRIu64, part->family.acquired);
 		return;
 	}
 	strbuf_puts(sb, ", ");
@@ -92,18 +92,18 @@ static void put_live(struct strbuf *sb, const struct text_part *part)
 /* Behind a heading that says it of all families it is not said again. Descriptors are no memory. */
 static void put_still(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
-	if (s->nfamilies > 1 || !part->family.taken)
+	if (s->nfamilies > 1 || !part->family.acquired)
 		return;
-	strbuf_puts(sb, part->family.kept > 1 ? " are still " : " is still ");
+	strbuf_puts(sb, part->family.live > 1 ? " are still " : " is still ");
 	strbuf_puts(sb, part->plain ? "live" : "allocated");
 }
 
 static void put_blocks(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
-	if (part->family.kept) {
+	if (part->family.live) {
 		put_live(sb, part);
 	} else {
-		strbuf_puts(sb, part->family.taken ? "none of " : "");
+		strbuf_puts(sb, part->family.acquired ? "none of " : "");
 		put_allocations(sb, part);
 	}
 	put_time(sb, s, part);
@@ -113,23 +113,23 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 }
 
 /*
- * How much larger the process's memory is, whatever it is used for: or what of that counted (--thread,
- * --module).
+ * How much larger the process's memory is, whatever it is used for; with --thread or --module, how much of
+ * that counts.
  */
 static void put_ranges(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	format_size(sb, part->family.bytes);
 	put_time(sb, s, part);
 	strbuf_puts(sb, ": ");
-	text_things(sb, part, part->family.kept);
-	strbuf_printf(sb, " of %" PRIu64 " that it allocated", part->family.taken);
+	text_things(sb, part, part->family.live);
+	strbuf_printf(sb, " of %" PRIu64 " that it allocated", part->family.acquired);
 	if (s->run.left_out)
 		strbuf_printf(sb, ", not %" PRIu64 " of others", s->run.left_out);
 	if (text_timed(s) && part->n)
 		put_growth(sb, s, part);
 }
 
-/* The rates cannot be added up: references of several groups may have been acquired at one place. */
+/* The rates cannot be added up: references of several groups may have been acquired at one call site. */
 static void put_growth_of_refs(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	bool rising = false, unknown = false;
@@ -153,7 +153,7 @@ static void put_older(struct strbuf *sb, const struct text_part *part)
 	if (!f->older)
 		return;
 	strbuf_puts(sb, "; ");
-	if (f->kept > f->older)
+	if (f->live > f->older)
 		strbuf_printf(sb, "%" PRIu64 " more", f->older);
 	else
 		text_things(sb, part, f->older);
@@ -164,18 +164,18 @@ static void put_refs(struct strbuf *sb, const struct summary *s, const struct te
 {
 	const struct summary_family *f = &part->family;
 
-	if (f->kept > f->older)
+	if (f->live > f->older)
 		strbuf_printf(sb, "%" PRId64 " of ", f->net);
-	format_count(sb, f->taken, "reference");
+	format_count(sb, f->acquired, "reference");
 	strbuf_puts(sb, " acquired");
 	put_time(sb, s, part);
-	if (f->kept > f->older) {
+	if (f->live > f->older) {
 		strbuf_puts(sb, f->net == 1 ? " was not released, on " : " were not released, on ");
-		text_things(sb, part, f->kept - f->older);
-	} else if (f->taken) {
+		text_things(sb, part, f->live - f->older);
+	} else if (f->acquired) {
 		strbuf_puts(sb, ", all released");
 	}
-	if (text_timed(s) && f->kept > f->older)
+	if (text_timed(s) && f->live > f->older)
 		put_growth_of_refs(sb, s, part);
 	put_older(sb, part);
 }

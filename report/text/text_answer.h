@@ -7,8 +7,8 @@
 #include "report/model/summary.h"
 
 /*
- * One line; of several families one each. Below it what verdicts and the kernel say of the memory, and how
- * sure all that is.
+ * One line; of several families one each. Below it: the verdicts, the kernel's figures for the memory, and
+ * how sure all that is.
  */
 void text_answer(struct strbuf *sb, const struct summary *s);
 

@@ -101,7 +101,10 @@ static void put_unseen(struct strbuf *sb, const struct summary_budget *b)
 	}
 }
 
-/* Where all was seen, too little happened; where a part was, a larger budget would have seen more of it. */
+/*
+ * Why nothing can be said of some groups: if all allocations were seen, too few happened; if only a part was,
+ * a larger budget would have seen more.
+ */
 static void put_unclear(struct strbuf *sb, const struct summary *s)
 {
 	uint64_t few = 0, in_part = 0;
@@ -125,7 +128,7 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/* Blocks that were lost sight of count neither as freed nor as live. */
+/* Blocks whose fate is unknown count neither as freed nor as live. */
 static void put_followed(struct strbuf *sb, const struct summary_totals *t)
 {
 	const uint64_t ended = t->frees + t->live_blocks;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_certainty: how sure the answer is: a line or two below it, which say where the end of the report has
- * more. None where there is no reason to doubt.
+ * text_certainty: how sure the answer is: lines below it, which say where the end of the report has more, or
+ * why there are no verdicts and what makes them possible. None where there is no reason to doubt.
  *
  *	incomplete: 8 events were lost, 1 gap of 3.5s in the watch; see the end of this report
+ *	no verdicts: the pause would have been about 600ms, more than --max-pause 200ms (--verdicts yes ...)
  *	verdicts may be weaker than they look: 2 doubts; see the end of this report
  */
 #ifndef MM_TEXT_CERTAINTY_H

@@ -39,8 +39,8 @@ static void put_one(struct strbuf *sb, const struct summary *s, const struct sum
 }
 
 /*
- * Only a limited number of different ones is stored, so s->totals may count more than all of @s->twice
- * together.
+ * Only a limited number of different double frees is stored, so s->totals may count more than all of
+ * @s->twice together.
  */
 void text_double_frees(struct strbuf *sb, const struct summary *s, size_t top)
 {

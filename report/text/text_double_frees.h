@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_double_frees: blocks that were freed twice, in the text report: by the second call, by the first one, and
- * what had allocated them.
+ * text_double_frees: blocks that were freed twice, in the text report: by the second call, by the first one,
+ * and what had allocated them.
  */
 #ifndef MM_TEXT_DOUBLE_FREES_H
 #define MM_TEXT_DOUBLE_FREES_H

@@ -165,8 +165,8 @@ static void put_references(struct strbuf *sb, const struct summary *s, const str
 		strbuf_text(sb, f->name);
 		strbuf_puts(sb, ": ");
 	}
-	format_count(sb, f->taken, "reference");
-	strbuf_printf(sb, " acquired, %" PRIu64 " released\n", f->dropped);
+	format_count(sb, f->acquired, "reference");
+	strbuf_printf(sb, " acquired, %" PRIu64 " released\n", f->released);
 }
 
 static void put_gap(struct strbuf *sb, const struct summary_gap *gap)

@@ -64,8 +64,8 @@ static struct children children_of(const struct summary *s, struct strbuf *sb)
 }
 
 /*
- * Is it the children that matter? Where nothing was called here, or one of them has grown by more than is
- * live here.
+ * Do the children come first? If no watched function was called here, or if one of them has grown by more
+ * than is live here.
  */
 static bool children_first(const struct summary *s, const struct summary_memory *most)
 {
@@ -150,8 +150,8 @@ static void put_children_line(struct strbuf *sb, const struct children *c)
 /* --- unexplained growth --- */
 
 /*
- * Is so much growth unexplained that it is worth a sentence? Blocks of other processes, and objects, explain
- * none.
+ * Is so much growth unexplained that it is worth a sentence? Neither blocks of other processes nor objects
+ * with references explain any.
  */
 static bool is_unexplained(const struct summary *s, const struct summary_memory *m)
 {

@@ -3,7 +3,7 @@
  * text_memory: the kernel's figures for the process's memory, beside what was watched, and for its children,
  * which are not watched.
  *
- *	resident memory grew by 1.8 MiB meanwhile; live blocks explain 3% of that: see memory at the end of this report
+ *	resident memory grew by 1.8 MiB meanwhile; live blocks explain 3% of that: see memory at ...
  *
  *	It has 8 child processes, which were not watched (2 more ended meanwhile):
  *
@@ -24,8 +24,8 @@
 #include "report/model/summary.h"
 
 /*
- * Below the answer: that what was watched is not what grew; and, as a part of its own, the children, where
- * they are what matters.
+ * Below the answer: that the process grew by something that was not watched; and, as a part of its own, the
+ * children, if they matter more.
  */
 void text_memory_answer(struct strbuf *sb, const struct summary *s);
 void text_memory_children(struct strbuf *sb, const struct summary *s);

@@ -9,7 +9,8 @@
 #include "report/model/format_text.h"
 #include "trace/probenote.h"
 
-#define MANY 1000 /* no run has as many, but a file may say so: these are not compared with each other */
+/* no run has so many rules, but a file may claim it: then they are not compared with each other */
+#define MANY 1000
 #define INDENT 12	/* as the head's other lines */
 #define LINE 100
 #define NEVER "never called  "
@@ -41,7 +42,7 @@ static bool is_never_called(const struct summary_probe *p)
 	return is_watched(p) && !p->hits;
 }
 
-/* What says where or when counting is on; the calls of these functions themselves are not counted. */
+/* Is it a scope, a rule about where or when counting is on? The calls of its function are not counted. */
 static bool is_scope(const struct summary_probe *p)
 {
 	static const char *const verbs[] = { "from", "until", "in" };
@@ -53,7 +54,7 @@ static bool is_scope(const struct summary_probe *p)
 	return false;
 }
 
-/* NULL for none: what stands for one of a scope has no meaning. */
+/* NULL for a scope: the family that is stored there has no meaning. */
 static const char *family_of(const struct summary_probe *p)
 {
 	return is_scope(p) ? NULL : p->family;
@@ -66,7 +67,7 @@ static bool same_family(const struct summary_probe *a, const struct summary_prob
 	return of_a && of_b ? strcmp(of_a, of_b) == 0 : of_a == of_b;
 }
 
-/* No pack has these: attach/rules/rulefile.h. */
+/* Is it a family of rules that the user wrote? No pack has these (attach/rules/rulefile.h). */
 static bool is_of_the_user(const struct summary_probe *p)
 {
 	const char *family = family_of(p);
@@ -141,7 +142,7 @@ static void put_probe(struct strbuf *sb, const struct summary *s, const struct s
 /* --- rules of a family that were never called --- */
 
 /* A function may be in several modules, and have several rules: it is listed once. */
-static bool is_first_never_called(const struct summary_run *run, size_t index)
+static bool is_first_uncalled(const struct summary_run *run, size_t index)
 {
 	const struct summary_probe *p = &run->probes[index];
 
@@ -157,7 +158,7 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 	size_t n = 0;
 
 	for (size_t i = 0; i < run->nprobes; i++)
-		n += same_family(of, &run->probes[i]) && is_first_never_called(run, i);
+		n += same_family(of, &run->probes[i]) && is_first_uncalled(run, i);
 	return n;
 }
 
@@ -200,7 +201,7 @@ static void put_never_called(struct strbuf *sb, const struct summary_run *run, c
 	strbuf_pad(sb, ' ', INDENT);
 	strbuf_puts(sb, NEVER);
 	for (size_t i = 0; i < run->nprobes; i++)
-		if (same_family(of, &run->probes[i]) && is_first_never_called(run, i))
+		if (same_family(of, &run->probes[i]) && is_first_uncalled(run, i))
 			put_name(sb, &run->probes[i], ++at == n, &column);
 	strbuf_printf(&tail, "(%zu of family ", n);
 	strbuf_text(&tail, of->family);
@@ -211,16 +212,17 @@ static void put_never_called(struct strbuf *sb, const struct summary_run *run, c
 
 /* --- all --- */
 
-/* Another pack's rule is there for its function: what it is about is watched. */
-static bool is_no_news(const struct summary_probe *p)
+/* Is a rule of another pack planted at its function? Then what it is about is watched. */
+static bool is_watched_by_other(const struct summary_probe *p)
 {
 	return !is_of_the_user(p) && probenote_is_other_rule(p->note);
 }
 
 /*
- * That of @first, which is its first rule. A rule that sees nothing is the commonest reason for a report that
- * says nothing: so what the user wrote has its line in any case. A pack is for many programs, of which none
- * calls all: only that none of its rules was called is worth a line.
+ * The family of @first, which is its first rule. A rule that sees nothing is the commonest reason for a
+ * report that says nothing: so the rules that the user wrote have their lines in any case. A pack is for many
+ * programs, none of which calls all of its functions: it is worth a line only if none of its rules was
+ * called.
  */
 static void put_family(struct strbuf *sb, const struct summary *s, const struct summary_probe *first)
 {
@@ -234,7 +236,7 @@ static void put_family(struct strbuf *sb, const struct summary *s, const struct 
 		if (!same_family(first, p))
 			continue;
 		hits += p->hits;
-		if (own || !(is_never_called(p) || is_no_news(p)))
+		if (own || !(is_never_called(p) || is_watched_by_other(p)))
 			put_probe(sb, s, p);
 	}
 	never = own || hits ? 0 : count_never_called(&s->run, first);
@@ -257,7 +259,7 @@ void text_probes(struct strbuf *sb, const struct summary *s)
 
 		if (!are_many(&s->run) && is_first_of_family(&s->run, i))
 			put_family(sb, s, p);
-		else if (are_many(&s->run) && !is_no_news(p))
+		else if (are_many(&s->run) && !is_watched_by_other(p))
 			put_probe(sb, s, p);
 	}
 }

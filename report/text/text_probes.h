@@ -7,8 +7,8 @@
  *	           0  free my_free  NOT WATCHED: no such function in the target
  *
  * Rules of packs are written for many programs: what they say beyond the function's name is in the JSON
- * report, and so are those that were never called, unless no rule of their family was: then they are one
- * line. What the user wrote is shown as it is; the calls of scopes (--in) are not counted.
+ * report, and so are those that were never called, unless no rule of their family was: then they share one
+ * line. Rules that the user wrote are shown as written; the calls of scopes (--in) are not counted.
  */
 #ifndef MM_TEXT_PROBES_H
 #define MM_TEXT_PROBES_H

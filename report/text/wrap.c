@@ -17,8 +17,8 @@ static size_t span(const char *text, size_t n, bool blanks)
 }
 
 /*
- * The words of @text behind @column characters of their line. The first one is not moved: below it would have
- * no more room.
+ * Append the words of @text, behind @column characters that are on the line already. The first word stays on
+ * it: a new line would have no more room.
  */
 static void put_words(struct strbuf *sb, const char *text, size_t n, size_t width, size_t column)
 {

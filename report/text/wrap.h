@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wrap: lines that are too long for a terminal go on below what they are about:
+ * wrap: lines that are too long for a terminal are continued below their text:
  *
- *	  note      family growth: whose stack it is met the end of what memory there was: over many growths that points
- *	            at what fills it
+ *	  note      family growth: the stack is that of the allocation for which memory had to be added:
+ *	            over many growths it shows what fills it
  */
 #ifndef MM_WRAP_H
 #define MM_WRAP_H
@@ -16,9 +16,9 @@
 #define WRAP_INDENT 12		/* behind a label (report/text/groups/text_label.h) */
 
 /*
- * Append @lines, which are safe to print. One with more than @width characters is broken at blanks behind its
- * first @indent characters, and goes on behind so many blanks; a word that is longer than a line stays whole.
- * No line ends in a blank, each ends in a newline.
+ * Append @lines, which are safe to print. A line with more than @width characters is broken at blanks after
+ * its first @indent characters, and continued behind so many blanks; a word that is longer than a line stays
+ * whole. No line ends in a blank, each ends in a newline.
  */
 void wrap(struct strbuf *sb, const struct strbuf *lines, size_t width, size_t indent);
 

@@ -22,7 +22,7 @@
 #include "trace/reader.h"
 
 #define NO_PART UINT32_MAX
-#define DAMAGE_TOLD 10		/* damaged parts of each file that have a note of their own */
+#define DAMAGES_NOTED 10		/* damaged parts of each file that have a note of their own */
 
 struct replay {
 	struct ledger *ledger;
@@ -73,9 +73,9 @@ static int note_damage(struct replay *r, const struct reader_damage *d)
 {
 	const char *name = r->file->name;
 
-	if (r->damages > DAMAGE_TOLD)
+	if (r->damages > DAMAGES_NOTED)
 		return 0;
-	if (r->damages == DAMAGE_TOLD)
+	if (r->damages == DAMAGES_NOTED)
 		return note(r, "%s is damaged in more places than are listed here", name);
 	if (!d->bytes)
 		return note(r, "%s is damaged at byte %" PRIu64 ": %s", name, d->at, d->why);
@@ -102,7 +102,7 @@ static void take_damage(void *ctx, const struct reader_damage *d)
 
 /* --- pieces --- */
 
-static int tell_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t until_us)
+static int note_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t until_us)
 {
 	struct fact f = { .kind = MMT_INFO, .info = MMT_GAP, .time_us = r->ledger->now_us };
 	char why[80];
@@ -118,16 +118,18 @@ static int tell_missing(struct replay *r, uint32_t from, uint32_t to, uint64_t u
 	err = ledger_take(r->ledger, &f);
 	if (err < 0)
 		return err;
-	return note(
-		r, "%s: blocks that were released meanwhile are still listed as held%s",
-		why, ledger_is_sampled(r->ledger) ? "; what is estimated does not suffer, each piece has it for the whole run until then" : "");
+	return note(r, "%s: blocks that were released meanwhile are still listed as held%s", why,
+		    ledger_is_sampled(r->ledger) ? "; what is estimated does not suffer, each piece has it "
+						   "for the whole run until then"
+						 : "");
 }
 
-static int tell_disorder(struct replay *r)
+static int note_disorder(struct replay *r)
 {
-	int err =
-		note(r, "%s holds pieces of the run twice or out of order: the counts of this report are wrong",
-		     r->file->name);
+	int err = note(r,
+		       "%s holds pieces of the run twice or out of order: the counts of this report are "
+		       "wrong",
+		       r->file->name);
 
 	return err < 0 ? err : count_damage(r);
 }
@@ -147,18 +149,22 @@ static int take_piece(struct replay *r, const struct fact *f)
 	if (is_first || goes_on)
 		return 0;
 	if (was_whole || piece <= before)
-		return tell_disorder(r);
-	return piece - before > 1 ? tell_missing(r, before + 1, piece - 1, f->time_us) : 0;
+		return note_disorder(r);
+	return piece - before > 1 ? note_missing(r, before + 1, piece - 1, f->time_us) : 0;
 }
 
-/* The file is read after the last piece, so its events come too late; but they are counted. */
+/*
+ * A file whose piece is not known is read after the last piece: its events come too late, but they are
+ * counted.
+ */
 static int note_unknown(struct replay *r, const struct tracelist *t)
 {
 	if (t->n < 2 || r->file->known)
 		return 0;
-	return note(
-		r, "%s has lost its beginning, which says which piece of the run it is: it was read as the last one",
-		r->file->name);
+	return note(r,
+		    "%s has lost its beginning, which says which piece of the run it is: it was read as the "
+		    "last one",
+		    r->file->name);
 }
 
 /* --- one file --- */
@@ -177,11 +183,12 @@ static int take(void *ctx, const struct fact *f)
 	if (f->kind != MMT_FAMILY && f->time_us > r->last_us)
 		r->last_us = f->time_us;
 	r->events += f->kind != MMT_INFO;
-	progress_reading(&r->progress, r->file->name, reader_at(r->reader), reader_size(r->reader), r->events);
+	progress_reading(&r->progress, r->file->name, reader_at(r->reader), reader_size(r->reader),
+			 r->events);
 	return ledger_take(r->ledger, f);
 }
 
-static void say_unreadable(const char *path, int err)
+static void log_unreadable(const char *path, int err)
 {
 	switch (err) {
 	case -EINVAL:
@@ -214,7 +221,7 @@ static int read_file(struct replay *r)
 	if (err == 0)
 		err = r->err;
 	if (err < 0)
-		say_unreadable(r->file->path, err);
+		log_unreadable(r->file->path, err);
 	return err;
 }
 
@@ -233,9 +240,10 @@ static int note_beginning(struct replay *r)
 			    "trace's end; blocks that are listed, their ages, and how many were followed and "
 			    "went, are those followed since piece %u began",
 			    r->ledger->run.piece, r->ledger->run.piece);
-	return note(
-		r, "the trace begins with piece %u of its run: blocks of before count as older than the watch",
-		r->ledger->run.piece);
+	return note(r,
+		    "the trace begins with piece %u of its run: blocks of before count as older than the "
+		    "watch",
+		    r->ledger->run.piece);
 }
 
 static int note_ends(struct replay *r)
@@ -247,7 +255,9 @@ static int note_ends(struct replay *r)
 	if (l->run.piece > 1)
 		err = note_beginning(r);
 	if (err == 0 && !l->ended)
-		err = note(r, "the trace ends at %.1f s without an end: mmattach was killed or is still writing it%s",
+		err = note(r,
+			   "the trace ends at %.1f s without an end: mmattach was killed or is still writing "
+			   "it%s",
 			   (double)l->now_us / 1e6, l->run.piece ? ", or there are later pieces" : "");
 	l->nown_notes = l->nnotes - l->own_notes;
 	return err;

@@ -6,7 +6,8 @@ static struct fact info(uint64_t time_us, uint32_t what)
 	return (struct fact){ .kind = MMT_INFO, .info = what, .time_us = time_us };
 }
 
-int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us, struct writer *w)
+int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t last, uint64_t time_us,
+		     struct writer *w)
 {
 	struct fact run = info(time_us, MMT_RUN), target = info(time_us, MMT_TARGET);
 	int r;
@@ -53,12 +54,12 @@ int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer 
 	return r < 0 ? r : put_skips(l, time_us, w);
 }
 
-int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64_t time_us, struct writer *w)
+int runfacts_put_verdicts(const struct ledger *l, uint64_t passed, uint64_t time_us, struct writer *w)
 {
-	struct fact_look look = l->look.fact;
+	struct fact_verdicts look = l->look.fact;
 	struct fact f = info(time_us, MMT_VERDICTS);
 
-	if (!l->look.told)
+	if (!l->look.wanted)
 		return 0;
 	look.passed = passed;
 	f.look = &look;
@@ -146,12 +147,14 @@ int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer
 
 static int put_family(const struct ledger *l, uint32_t family, uint64_t time_us, struct writer *w)
 {
-	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us, .family = l->defs.families[family].number };
+	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us,
+				.family = l->defs.families[family].number };
 
 	return writer_put(w, &f);
 }
 
-static int put_sample(const struct ledger *l, const struct ledger_sample *s, uint64_t time_us, struct writer *w)
+static int put_sample(const struct ledger *l, const struct ledger_sample *s, uint64_t time_us,
+		      struct writer *w)
 {
 	struct fact f = info(time_us, MMT_SAMPLE);
 	int r = put_family(l, s->family, time_us, w);

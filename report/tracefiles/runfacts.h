@@ -19,8 +19,9 @@ must_check int runfacts_put_run(const struct ledger *l, uint32_t piece, uint32_t
 /* What was watched: the probes, and the functions that are left out of stacks. */
 must_check int runfacts_put_probes(const struct ledger *l, uint64_t time_us, struct writer *w);
 
-/* The last look, if there was one; @passed as in struct fact_look. */
-must_check int runfacts_put_look(const struct ledger *l, uint64_t passed, uint64_t time_us, struct writer *w);
+/* The facts about the last verdicts, if there are any; @passed as in struct fact_verdicts. */
+must_check int runfacts_put_verdicts(const struct ledger *l, uint64_t passed, uint64_t time_us,
+				     struct writer *w);
 
 /* Numbers until now: hits, counts, losses. */
 must_check int runfacts_put_numbers(const struct ledger *l, uint64_t time_us, struct writer *w);

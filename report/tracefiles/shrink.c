@@ -39,8 +39,8 @@ static uint32_t number_or_none(const struct shrink *s, uint32_t index)
 /* --- head --- */
 
 /*
- * All frames, also those of stacks that are not needed: they decide which of several equal frames represents
- * a place.
+ * All frames, also those of stacks that are not needed: which of several equal frames represents a code
+ * location depends on all of them.
  */
 static void put_definitions(struct shrink *s)
 {
@@ -71,7 +71,8 @@ static void put_displaced(struct shrink *s, const struct orphan *o)
 		.kind = MMT_HELD, .time_us = o->time_us,
 		.block = { .addr = o->addr, .stack = shrink_stack(s, o->stack), .birth_us = o->time_us },
 	};
-	const struct fact forget = { .kind = MMT_FORGET, .time_us = o->time_us, .block = { .addr = o->addr } };
+	const struct fact forget = { .kind = MMT_FORGET, .time_us = o->time_us,
+				     .block = { .addr = o->addr } };
 
 	shrink_put(s, &held);
 	shrink_put(s, &forget);
@@ -203,7 +204,7 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 	f.place.stack = shrink_stack(s, stack);
 	f.place.allocs = p->allocs;
 	f.place.frees = p->frees;
-	f.place.bytes = p->taken;
+	f.place.bytes = p->allocated_bytes;
 	f.place.span_us = series_span_us(&p->series);
 	f.place.points = p->series.points;
 	f.place.npoints = p->series.points ? p->series.n : 0;

@@ -21,7 +21,8 @@ static void put_held(struct shrink *s, taddr addr, const struct live_block *b)
 {
 	const struct fact f = {
 		.kind = MMT_HELD, .time_us = s->l->now_us,
-		.block = { .addr = addr, .size = b->size, .birth_us = b->birth_us, .stack = shrink_stack(s, b->stack) },
+		.block = { .addr = addr, .size = b->size, .birth_us = b->birth_us,
+			   .stack = shrink_stack(s, b->stack) },
 	};
 
 	shrink_put(s, &f);
@@ -56,13 +57,14 @@ static void put_uses(struct shrink *s, taddr addr, const struct object *o, uint3
 	struct fact_use uses[USES_AT_ONCE];
 	struct fact f = {
 		.kind = MMT_OBJECT, .time_us = s->l->now_us,
-		.object = { .addr = addr, .birth_us = o->birth_us, .older = first || o->older, .uses = uses, .nuses = n },
+		.object = { .addr = addr, .birth_us = o->birth_us, .older = first || o->older, .uses = uses,
+			    .nuses = n },
 	};
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct object_use *u = &o->uses[first + i];
 
-		uses[i] = (struct fact_use){ shrink_stack(s, u->stack), u->taken, u->dropped };
+		uses[i] = (struct fact_use){ shrink_stack(s, u->stack), u->acquired, u->released };
 	}
 	if (!first) {
 		f.object.net = o->net;
@@ -104,7 +106,8 @@ void shrink_put_objects(struct shrink *s, uint32_t family)
 
 static void put_aside_event(struct shrink *s, uint32_t kind, taddr addr, uint64_t key)
 {
-	const struct fact f = { .kind = kind, .time_us = s->l->now_us, .block = { .addr = addr, .key = key } };
+	const struct fact f = { .kind = kind, .time_us = s->l->now_us,
+				.block = { .addr = addr, .key = key } };
 
 	shrink_put(s, &f);
 }

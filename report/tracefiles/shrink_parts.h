@@ -28,7 +28,8 @@ static inline void shrink_put(struct shrink *s, const struct fact *f)
 /* The facts that follow are of the family with this index. */
 static inline void shrink_put_family(struct shrink *s, uint64_t time_us, uint32_t index)
 {
-	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us, .family = s->l->defs.families[index].number };
+	const struct fact f = { .kind = MMT_FAMILY, .time_us = time_us,
+				.family = s->l->defs.families[index].number };
 
 	shrink_put(s, &f);
 }
@@ -47,8 +48,8 @@ void shrink_put_objects(struct shrink *s, uint32_t family);
 void shrink_put_aside(struct shrink *s);
 
 /*
- * The last look; its verdict on a block that is put aside, to be written while it is live; its verdicts on
- * all live blocks, to be written after the blocks themselves.
+ * The fact about the last snapshot; the verdict on a block that is put aside, to be written while it is live;
+ * the verdicts on all live blocks, to be written after the blocks themselves.
  */
 void shrink_put_look(struct shrink *s);
 void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verdict verdict);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * shrink_verdicts: see shrink_parts.h. The verdicts of live blocks are written, and those of blocks that an
- * earlier piece may have; the others are counted as passed over. So a look that was complete stays complete,
- * also piece by piece, and one that was not stays incomplete.
+ * earlier piece may have; the others are counted (`passed`). So verdicts that were complete stay complete,
+ * also piece by piece, and incomplete ones stay incomplete.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -217,10 +217,10 @@ static int put_all(struct shrink *s)
 
 void shrink_put_look(struct shrink *s)
 {
-	const struct ledger_look *look = &s->l->look;
+	const struct ledger_verdicts *look = &s->l->look;
 
-	if (look->told && s->err == 0)
-		s->err = runfacts_put_look(s->l, look->given - count_held(s->l) - count_unknown(s->l),
+	if (look->wanted && s->err == 0)
+		s->err = runfacts_put_verdicts(s->l, look->given - count_held(s->l) - count_unknown(s->l),
 					   s->l->now_us, s->w);
 }
 
@@ -240,8 +240,8 @@ void shrink_put_verdict(struct shrink *s, uint32_t family, taddr addr, enum verd
 
 void shrink_put_verdicts(struct shrink *s)
 {
-	const struct ledger_look *look = &s->l->look;
-	int r = look->told && look->fact.taken && s->err == 0 ? put_all(s) : 0;
+	const struct ledger_verdicts *look = &s->l->look;
+	int r = look->wanted && look->fact.known && s->err == 0 ? put_all(s) : 0;
 
 	if (s->err == 0)
 		s->err = r;

@@ -2,9 +2,9 @@
 /*
  * buildid: the build id of an ELF file, as hexadecimal text.
  *
- * Only the program headers and notes are read, with limits on their size. So another user's file can be read in the
- * caller's own process, even if it changes meanwhile; and so can the part of a file that is mapped in another process,
- * or in a core.
+ * Only the program headers and notes are read, with limits on their size. So another user's file can be read
+ * in the caller's own process, even if it changes meanwhile; and so can the part of a file that is mapped in
+ * another process, or in a core.
  */
 #ifndef MM_BUILDID_H
 #define MM_BUILDID_H

@@ -261,8 +261,8 @@ static const struct symbol *find_sized(const struct symtab *t, size_t n, taddr a
 }
 
 /*
- * The nearest symbols share one address; they cover @addr only if no symbol with a size ends after that
- * address.
+ * Of the symbols without a size, those nearest before @addr share one address. They cover @addr only if no
+ * symbol with a size ends after that address.
  */
 static const struct symbol *find_sizeless(const struct symtab *t, size_t n, taddr addr)
 {

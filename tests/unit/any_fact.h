@@ -30,16 +30,16 @@ static inline const char *any_text(uint64_t *rng)
 	return texts[any_random(rng) % 5];
 }
 
-/* A number should always mean the same look; here mostly another look has the number already. */
-static inline const struct fact_look *any_look(uint64_t *rng)
+/* A number should always mean the same snapshot; here mostly another snapshot has the number already. */
+static inline const struct fact_verdicts *any_look(uint64_t *rng)
 {
 	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 },
 						{ 6, 7 }, { 8, 9 },	     { 10, 11 } };
 	static const char *doubts[3];
-	static struct fact_look look;
+	static struct fact_verdicts look;
 
-	look = (struct fact_look){
-		.number = (uint32_t)any_number(rng), .taken = any_random(rng) % 4,
+	look = (struct fact_verdicts){
+		.number = (uint32_t)any_number(rng), .known = any_random(rng) % 4,
 		.census = any_random(rng) % 2, .why_not = any_text(rng),
 		.allocator = any_text(rng), .expected_ns = any_number(rng), .had_ns = any_number(rng),
 		.bytes = any_number(rng),
@@ -171,8 +171,9 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
 		f->place.points = points;
 		f->place.bytes = any_number(rng);
-		f->place.span_us = any_random(rng) % 2 ? any_number(rng)
-						       : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
+		f->place.span_us = any_random(rng) % 2
+					   ? any_number(rng)
+					   : (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
 		break;
 	}
 }

@@ -37,8 +37,9 @@ static inline taddr at(uint32_t offset)
 
 static inline void map_page(const uint8_t *content)
 {
-	assert_ptr_equal(
-		mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), page);
+	assert_ptr_equal(mmap(page, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+			      0),
+			 page);
 	memcpy(page, content, PAGE);
 	assert_int_equal(mprotect(page, PAGE, PROT_READ | PROT_EXEC), 0);
 }

@@ -37,7 +37,8 @@ static inline void core_begin(struct core_image *c)
 	c->nph = 1;
 }
 
-static inline void core_note(struct core_image *c, const char *name, uint32_t type, const void *desc, size_t n)
+static inline void core_note(struct core_image *c, const char *name, uint32_t type, const void *desc,
+			     size_t n)
 {
 	Elf64_Nhdr nh = { (uint32_t)strlen(name) + 1, (uint32_t)n, type };
 	uint8_t *p = c->notes + c->nnotes;
@@ -66,7 +67,8 @@ static inline Elf64_Phdr *core_load(struct core_image *c, uint64_t at, uint64_t 
 {
 	Elf64_Phdr *ph = &c->ph[c->nph];
 
-	*ph = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = flags, .p_vaddr = at, .p_memsz = size, .p_filesz = said };
+	*ph = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = flags, .p_vaddr = at, .p_memsz = size,
+			    .p_filesz = said };
 	c->contents[c->nph++] = contents;
 	return ph;
 }

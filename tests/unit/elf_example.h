@@ -53,7 +53,8 @@ static inline uint32_t example_string(struct example_strings *s, const char *tex
 	return (uint32_t)at;
 }
 
-static inline Elf_Scn *example_section_add(Elf *elf, uint32_t name, uint32_t type, const void *bytes, size_t n)
+static inline Elf_Scn *example_section_add(Elf *elf, uint32_t name, uint32_t type, const void *bytes,
+					   size_t n)
 {
 	Elf_Scn *scn = elf_newscn(elf);
 	Elf_Data *data = elf_newdata(scn);
@@ -110,7 +111,8 @@ static inline int example_build(const struct example *e)
 	strings = (struct example_strings){ .n = 1 };
 	example_section_add(elf, example_string(&strings, ".strtab"), SHT_STRTAB, strings.bytes,
 			    sizeof(strings.bytes));
-	text = example_section_add(elf, example_string(&strings, ".text"), SHT_NOBITS, NULL, EXAMPLE_TEXT_SIZE);
+	text = example_section_add(elf, example_string(&strings, ".text"), SHT_NOBITS, NULL,
+				   EXAMPLE_TEXT_SIZE);
 	elf64_getshdr(text)->sh_flags = SHF_ALLOC | SHF_EXECINSTR;
 	elf64_getshdr(text)->sh_addr = EXAMPLE_TEXT;
 	memset(symbols, 0, sizeof(symbols));

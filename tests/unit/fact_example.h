@@ -26,7 +26,7 @@ static const struct fact_name example_names[] = {
 static const struct fact_use example_uses[] = { { 1, 3, 0 }, { 5, 0, MOST }, { 2, MOST, 1 } };
 
 static const struct fact_sum example_sums[] = { { 0, 0 }, { 1, MOST }, { MOST, 2 }, { 3, 4 }, { 5, 6 } };
-static const struct fact_look example_looks[] = {
+static const struct fact_verdicts example_looks[] = {
 	{ 1, true, true, NULL, "glibc 2.32 to 2.41", 5, MOST, MOST, MOST32, 3, MOST, 7, example_sums, 5,
 	  example_arguments, 4 },
 	{ MOST32, false, false, "too long", NULL, MOST, 0, 0, 0, 0, 0, MOST, example_sums, 0,
@@ -37,7 +37,8 @@ static const struct fact_judged example_judged[] = {
 };
 
 static const struct fact_sample example_samples[] = {
-	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST, 11, MOST },
+	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST, 11,
+	  MOST },
 	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
 	{ .standing = true },
 };
@@ -91,7 +92,8 @@ static const struct fact fact_examples[] = {
 	INFORMATION(FAMILY_NAME, .family_name = { .number = MOST32, .name = NULL }),
 	INFORMATION(FAMILY_NAME, .family_name = { 4, "dict", "dictionary", true, false }),
 	INFORMATION(FAMILY_NAME, .family_name = { 5, "growth", "range", false, true }),
-	INFORMATION(MODULE, .module = { 1, 2, MOST - 4095, 0x1000, MOST, "/lib/libc.so.6", "0123456789abcdef" }),
+	INFORMATION(MODULE,
+		    .module = { 1, 2, MOST - 4095, 0x1000, MOST, "/lib/libc.so.6", "0123456789abcdef" }),
 	INFORMATION(MODULE, .module = { MOST32, MOST32, 0, 0, 0, NULL, "" }),
 	INFORMATION(FRAME, .frame = { 7, FACT_NONE, MOST, true, false }),
 	INFORMATION(FRAME, .frame = { MOST32, MOST32, 0, false, false }),

@@ -90,9 +90,9 @@ static inline void fact_text_budget(struct strbuf *sb, const struct fact_budget 
 		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
 }
 
-static inline void fact_text_look(struct strbuf *sb, const struct fact_look *l)
+static inline void fact_text_look(struct strbuf *sb, const struct fact_verdicts *l)
 {
-	strbuf_printf(sb, " %u %d %d", l->number, l->taken, l->census);
+	strbuf_printf(sb, " %u %d %d", l->number, l->known, l->census);
 	fact_text_string(sb, l->why_not);
 	fact_text_string(sb, l->allocator);
 	strbuf_printf(sb, " %llu %llu %llu %u %u %llu-%llu:", (unsigned long long)l->expected_ns,
@@ -232,8 +232,8 @@ static inline void fact_text_object(struct strbuf *sb, const struct fact *f)
 		      f->object.counted);
 	for (uint32_t i = 0; i < f->object.nuses; i++)
 		strbuf_printf(sb, " %u +%llu -%llu", f->object.uses[i].stack,
-			      (unsigned long long)f->object.uses[i].taken,
-			      (unsigned long long)f->object.uses[i].dropped);
+			      (unsigned long long)f->object.uses[i].acquired,
+			      (unsigned long long)f->object.uses[i].released);
 }
 
 static inline void fact_text_event(struct strbuf *sb, const struct fact *f)

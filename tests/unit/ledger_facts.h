@@ -30,7 +30,8 @@ static inline void take(const struct fact *f)
 static inline void define_stacks(void)
 {
 	for (uint32_t i = 0; i < STACKS; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, MMT_END_WHOLE, FACT_NONE } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK,
+					.stack = { i, 0, MMT_END_WHOLE, FACT_NONE } };
 		take(&f);
 	}
 }
@@ -112,7 +113,8 @@ static inline void family(uint32_t number)
 
 static inline void define_family(uint32_t number, const char *name)
 {
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = number, .name = name } };
+	const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+				.family_name = { .number = number, .name = name } };
 
 	take(&f);
 }
@@ -159,7 +161,8 @@ static inline void assert_held(uint64_t blocks, uint64_t bytes)
 	assert_int_equal(bytes_of_places, bytes);
 }
 
-static inline void assert_place(uint32_t stack, uint64_t allocs, uint64_t frees, uint64_t blocks, uint64_t bytes)
+static inline void assert_place(uint32_t stack, uint64_t allocs, uint64_t frees, uint64_t blocks,
+				uint64_t bytes)
 {
 	const struct place *p = ledger_place(&ledger, 0, defs_stack(&ledger.defs, stack));
 

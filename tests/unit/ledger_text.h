@@ -98,8 +98,8 @@ static inline void text_object(struct strbuf *sb, const struct ledger *l, taddr 
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		const struct object_use *u = &o->uses[(uint32_t)order[i]];
 
-		strbuf_printf(sb, " %ld +%" PRIu64 " -%" PRIu64, text_number(l, u->stack), u->taken,
-			      u->dropped);
+		strbuf_printf(sb, " %ld +%" PRIu64 " -%" PRIu64, text_number(l, u->stack), u->acquired,
+			      u->released);
 	}
 	strbuf_putc(sb, '\n');
 	free(order);
@@ -144,8 +144,8 @@ static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t famil
 	text_objects(&book, l, l->books[family].objects);
 	if (book.len)
 		strbuf_printf(sb, "family %u %s%s taken %" PRIu64 " dropped %" PRIu64 "\n%s", f->number,
-			      f->name ? f->name : "-", f->refs ? " refs" : "", l->books[family].taken,
-			      l->books[family].dropped, strbuf_str(&book));
+			      f->name ? f->name : "-", f->refs ? " refs" : "", l->books[family].acquired,
+			      l->books[family].released, strbuf_str(&book));
 	strbuf_fini(&book);
 }
 
@@ -167,15 +167,17 @@ static inline const char *text_or(const char *s)
 
 static inline void text_run(struct strbuf *sb, const struct ledger *l)
 {
-	strbuf_printf(sb, "run %s %s %s start %" PRId64 " now %" PRIu64 " ended %d\n", text_or(l->run.frontend),
-		      text_or(l->run.mode), text_or(l->run.writer), l->run.start_ns, l->now_us, l->ended);
+	strbuf_printf(sb, "run %s %s %s start %" PRId64 " now %" PRIu64 " ended %d\n",
+		      text_or(l->run.frontend), text_or(l->run.mode), text_or(l->run.writer), l->run.start_ns,
+		      l->now_us, l->ended);
 	strbuf_printf(sb, "target %d %s %s", l->target.pid, text_or(l->target.comm), text_or(l->target.exe));
 	for (uint32_t i = 0; i < l->target.argc; i++)
 		strbuf_printf(sb, " %s", text_or(l->target.argv[i]));
 	strbuf_printf(sb,
 		      "\nallocs %" PRIu64 " frees %" PRIu64 " unmatched %" PRIu64 " twice %" PRIu64
 		      " held %" PRIu64 " bytes %" PRIu64 "\n",
-		      l->allocs, l->frees, l->unmatched_frees, l->double_frees, l->held_blocks, l->held_bytes);
+		      l->allocs, l->frees, l->unmatched_frees, l->double_frees, l->held_blocks,
+		      l->held_bytes);
 	strbuf_printf(sb,
 		      "displaced %" PRIu64 " reborn %" PRIu64 " undefined %" PRIu64 " nonsense %" PRIu64 "\n",
 		      l->displaced, l->reborn, l->undefined, l->nonsense);
@@ -187,13 +189,14 @@ static inline void text_run(struct strbuf *sb, const struct ledger *l)
 /* Of the number of verdicts it prints only whether they are complete. */
 static inline void text_look(struct strbuf *sb, const struct ledger *l)
 {
-	const struct fact_look *k = &l->look.fact;
+	const struct fact_verdicts *k = &l->look.fact;
 
-	if (!l->look.told)
+	if (!l->look.wanted)
 		return;
-	strbuf_printf(sb, "look %u %d %d %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u judges %d:", k->number,
-		      k->taken, k->census, text_or(k->why_not), text_or(k->allocator), k->expected_ns,
-		      k->had_ns, k->bytes, k->threads, k->not_stopped, ledger_judges(l));
+	strbuf_printf(sb,
+		      "look %u %d %d %s %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %u %u judges %d:", k->number,
+		      k->known, k->census, text_or(k->why_not), text_or(k->allocator), k->expected_ns,
+		      k->had_ns, k->bytes, k->threads, k->not_stopped, ledger_has_verdicts(l));
 	for (uint32_t i = 0; i < k->nsums; i++)
 		strbuf_printf(sb, " %" PRIu64 "/%" PRIu64, k->sums[i].blocks, k->sums[i].bytes);
 	for (uint32_t i = 0; i < k->ndoubts; i++)

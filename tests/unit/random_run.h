@@ -51,7 +51,7 @@ struct run {
 		enum verdict verdict;
 		struct fact_judged its;
 	} judged[FAMILIES * (ADDRESSES + KEYS)];
-	size_t njudged, told;		/* verdicts of a look; how many of them were put */
+	size_t njudged, told;		/* verdicts of a snapshot; how many of them were put */
 	uint32_t looks;
 	/*
 	 * state of the random numbers for samples: a separate one, so that samples change nothing else in a
@@ -174,7 +174,7 @@ static int put_head(void *ctx, struct writer *w, uint32_t piece)
 		err = put_both(r, w, &probe);
 	if (!err)
 		err = put_both(r, w, &skip);
-	return err ? err : runfacts_put_look(&r->whole, 0, r->now, w);
+	return err ? err : runfacts_put_verdicts(&r->whole, 0, r->now, w);
 }
 
 static void begin_piece(struct run *r)
@@ -210,7 +210,9 @@ static uint32_t any_stack_or_none(void)
 
 static void put_alloc(struct run *r, uint64_t k)
 {
-	struct fact f = { .kind = MMT_ALLOC, .block = { .addr = address(k), .size = rnd(5000), .stack = (uint32_t)rnd(STACKS) } };
+	struct fact f = { .kind = MMT_ALLOC,
+			  .block = {
+				  .addr = address(k), .size = rnd(5000), .stack = (uint32_t)rnd(STACKS) } };
 
 	if (rnd(50) == 0)
 		f.block.size <<= 32;
@@ -229,7 +231,8 @@ static void put_release(struct run *r, uint64_t k)
 
 static void put_unheld(struct run *r, uint64_t k)
 {
-	struct fact f = { .kind = rnd(2) ? MMT_OLD : MMT_TWICE, .block = { .addr = address(k), .stack = any_stack_or_none() } };
+	struct fact f = { .kind = rnd(2) ? MMT_OLD : MMT_TWICE,
+			  .block = { .addr = address(k), .stack = any_stack_or_none() } };
 
 	if (f.kind == MMT_TWICE) {
 		f.block.stack = 1 + (uint32_t)rnd(3);
@@ -290,7 +293,8 @@ static void put_sample(struct run *r)
 		.late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
 		.stood_us = sample_rnd(r, 9999),
 	};
-	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99), .wall_us = r->now, .unfound = sample_rnd(r, 9) };
+	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99),
+					    .wall_us = r->now, .unfound = sample_rnd(r, 9) };
 	struct fact f = info(MMT_BUDGET);
 
 	for (uint32_t i = 0; i < its.nsteps; i++)
@@ -398,7 +402,9 @@ static void add_judgement(struct run *r, uint32_t family, taddr addr)
 {
 	struct judgement *j = &r->judged[r->njudged++];
 
-	*j = (struct judgement){ family, (enum verdict)(1 + rnd(VERDICT_COUNT - 1)), { addr, rnd(2) ? rnd(5) : 0, 0 } };
+	*j = (struct judgement){ family,
+				 (enum verdict)(1 + rnd(VERDICT_COUNT - 1)),
+				 { addr, rnd(2) ? rnd(5) : 0, 0 } };
 	j->its.with_bytes = j->its.with_blocks * rnd(100);
 }
 
@@ -444,8 +450,8 @@ static void begin_look(struct run *r)
 	const struct fact_sum sums[VERDICT_COUNT] = {
 		{ 0, 0 }, { rnd(10), rnd(10) }, { 1, 2 }, { 3, 4 }, { 5, rnd(10) }
 	};
-	struct fact_look look = {
-		.number = ++r->looks, .taken = rnd(5), .census = rnd(2), .allocator = rnd(2) ? "glibc" : NULL,
+	struct fact_verdicts look = {
+		.number = ++r->looks, .known = rnd(5), .census = rnd(2), .allocator = rnd(2) ? "glibc" : NULL,
 		.had_ns = rnd(1000),
 		.threads = 3, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts,
 		.ndoubts = (uint32_t)rnd(3),
@@ -454,7 +460,7 @@ static void begin_look(struct run *r)
 
 	judge_all(r);
 	look.judged = r->njudged + (rnd(4) == 0);
-	if (!look.taken) {
+	if (!look.known) {
 		look.why_not = "no";
 		r->njudged = 0;
 	}
@@ -510,7 +516,7 @@ static void make_run(struct run *r, uint64_t seed)
 		tell_judgements(r, r->njudged);
 		while (n--)
 			put_any(r);
-		/* a piece may end in the middle of a look */
+		/* a piece may end in the middle of the verdicts */
 		if (rnd(3) == 0) {
 			begin_look(r);
 			tell_judgements(r, r->piece + 1 < r->npieces ? rnd(r->njudged + 1) : r->njudged);

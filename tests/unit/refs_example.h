@@ -15,30 +15,35 @@
 
 static struct summary_frame in_dict_new[] = {
 	{ .pc = 0x7f0001000, .module = LIBGLUSTERFS, .offset = 0x1000, .function = "dict_new" },
-	{ .pc = 0x7f0002000, .module = LIBGLUSTERFS, .offset = 0x2000, .function = "server_lookup", .file = "server.c", .line = 12 },
+	{ .pc = 0x7f0002000, .module = LIBGLUSTERFS, .offset = 0x2000, .function = "server_lookup",
+	  .file = "server.c", .line = 12 },
 };
 static struct summary_frame in_unserialize[] = {
-	{ .pc = 0x7f0003000, .module = LIBGLUSTERFS, .offset = 0x3000, .function = "server_lookup", .file = "server.c", .line = 30 },
+	{ .pc = 0x7f0003000, .module = LIBGLUSTERFS, .offset = 0x3000, .function = "server_lookup",
+	  .file = "server.c", .line = 30 },
 };
 static struct summary_frame in_leaky[] = {
 	{ .pc = 0x7f0010000, .module = LIBGLUSTERFS, .offset = 0x4000, .function = "data_ref_wrapper" },
-	{ .pc = 0x7f0100000, .module = LEAKY, .offset = 0x1a0, .function = "leaky_lookup", .file = "leaky.c", .line = 88 },
+	{ .pc = 0x7f0100000, .module = LEAKY, .offset = 0x1a0, .function = "leaky_lookup", .file = "leaky.c",
+	  .line = 88 },
 	{ .pc = 0x7f0005000, .module = LIBGLUSTERFS, .offset = 0x5000, .function = "default_lookup" },
 };
 static struct summary_frame in_cbk[] = {
-	{ .pc = 0x7f0006000, .module = LIBGLUSTERFS, .offset = 0x6000, .function = "server_lookup_cbk", .file = "server.c", .line = 70 },
+	{ .pc = 0x7f0006000, .module = LIBGLUSTERFS, .offset = 0x6000, .function = "server_lookup_cbk",
+	  .file = "server.c", .line = 70 },
 };
 static struct summary_frame in_done[] = {
-	{ .pc = 0x7f0007000, .module = LIBGLUSTERFS, .offset = 0x7000, .function = "free_state", .file = "state.c", .line = 9 },
+	{ .pc = 0x7f0007000, .module = LIBGLUSTERFS, .offset = 0x7000, .function = "free_state",
+	  .file = "state.c", .line = 9 },
 };
 
 static inline struct summary_use example_use(uint32_t place, uint64_t count, uint64_t objects, uint64_t kept,
 					     uint64_t in_all, struct summary_frame *frames, size_t depth)
 {
 	return (struct summary_use){
-		.place = place, .count = count, .per_object = (double)count / (double)objects,
-		.taken_in_all = in_all,
-		.kept = kept, .stack = { frames, depth },
+		.site = place, .count = count, .per_object = (double)count / (double)objects,
+		.acquired_in_all = in_all,
+		.outstanding = kept, .stack = { frames, depth },
 	};
 }
 
@@ -63,7 +68,7 @@ static inline void add_leaked_dicts(struct summary *s)
 		.youngest_s = 1.1,
 		.growth = { GROWTH_GROWS, 53, 0 }, .series = series, .npoints = 4, .samples = samples,
 		.nsamples = 2,
-		.taken = taken, .ntaken = 3, .dropped = dropped, .ndropped = 2 });
+		.acquired = taken, .nacquired = 3, .released = dropped, .nreleased = 2 });
 }
 
 static inline void add_old_dicts(struct summary *s)
@@ -73,7 +78,7 @@ static inline void add_old_dicts(struct summary *s)
 	summary_add_refs(s, &(struct summary_refs){
 		.family = "dict", .objects = 4, .net = -2, .older = true, .signature = 2, .oldest_s = 500,
 		.youngest_s = 400,
-		.dropped = dropped, .ndropped = 1 });
+		.released = dropped, .nreleased = 1 });
 }
 
 /* A cache: 30 inodes, each with a different number of references. */
@@ -92,8 +97,8 @@ static inline void add_cached_inodes(struct summary *s)
 			.family = "inode", .noun = "inode", .objects = n, .net = (int64_t)net,
 			.counted = true, .signature = 7,
 			.oldest_s = 590, .youngest_s = (double)net, .growth = { GROWTH_LEVEL, 0, 120 },
-			.taken = taken,
-			.ntaken = 2, .dropped = dropped, .ndropped = 1 });
+			.acquired = taken,
+			.nacquired = 2, .released = dropped, .nreleased = 1 });
 	}
 	summary_add_refs(s, &(struct summary_refs){
 		.family = "inode", .noun = "inode", .objects = 1, .net = 3, .older = true, .counted = true,
@@ -110,14 +115,16 @@ static inline void refs_example_run(struct summary *s)
 	s->run.events = 31758;
 	s->run.stopped_seconds = 1.5;
 	summary_add_probe(s, &(struct summary_probe){ "dict", "ref dict_ref", LIBGLUSTERFS, 11113, NULL });
-	summary_add_probe(s, &(struct summary_probe){ "dict", "unref dict_unref", LIBGLUSTERFS, 10592, NULL });
+	summary_add_probe(s,
+			  &(struct summary_probe){ "dict", "unref dict_unref", LIBGLUSTERFS, 10592, NULL });
 }
 
 static inline void dict_example(struct summary *s)
 {
 	refs_example_run(s);
-	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 11113, .dropped = 10592,
-							 .kept = 533, .older = 4, .net = 529 });
+	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .acquired = 11113,
+							.released = 10592, .live = 533, .older = 4,
+							.net = 529 });
 	add_old_dicts(s);
 	add_leaked_dicts(s);
 	summary_sort(s);
@@ -126,21 +133,25 @@ static inline void dict_example(struct summary *s)
 /* Blocks, descriptors, dicts and inodes in one run. */
 static inline void families_example(struct summary *s)
 {
-	struct summary_frame frame = { .pc = 0x5500, .module = GLUSTERFS, .offset = 0x500, .function = "accept_client", .file = "net.c", .line = 5 };
+	struct summary_frame frame = { .pc = 0x5500, .module = GLUSTERFS, .offset = 0x500,
+				       .function = "accept_client", .file = "net.c", .line = 5 };
 
 	refs_example_run(s);
 	s->totals = (struct summary_totals){ 740, 660, 3, 0, 82, 4099 };
-	summary_add_family(s, &(struct summary_family){ .name = "libc", .taken = 700, .dropped = 630, .kept = 70, .bytes = 4087 });
-	summary_add_family(s, &(struct summary_family){ .name = "fd", .noun = "descriptor", .taken = 40, .dropped = 28, .kept = 12,
-							 .bytes = 12 });
-	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 11113, .dropped = 10592,
-							 .kept = 533, .older = 4, .net = 529 });
+	summary_add_family(
+		s, &(struct summary_family){
+			   .name = "libc", .acquired = 700, .released = 630, .live = 70, .bytes = 4087 });
+	summary_add_family(s, &(struct summary_family){ .name = "fd", .noun = "descriptor", .acquired = 40,
+							.released = 28, .live = 12, .bytes = 12 });
+	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .acquired = 11113,
+							.released = 10592, .live = 533, .older = 4,
+							.net = 529 });
 	summary_add_family(s, &(struct summary_family){ .name = "inode",
 							.noun = "inode",
 							.refs = true,
-							.taken = 2900,
-							.dropped = 2800,
-							.kept = 43,
+							.acquired = 2900,
+							.released = 2800,
+							.live = 43,
 							.older = 1,
 							.net = 112 });
 	summary_add_group(s, &(struct summary_group){ .family = "fd",

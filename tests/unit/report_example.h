@@ -12,7 +12,8 @@
 #define MODULE "/usr/bin/svc"
 
 static struct summary_frame example_main[] = {
-	{ .pc = 0x55002222, .module = MODULE, .build_id = "0a1b", .offset = 0x2222, .function = "main", .file = "svc.cc", .line = 7 },
+	{ .pc = 0x55002222, .module = MODULE, .build_id = "0a1b", .offset = 0x2222, .function = "main",
+	  .file = "svc.cc", .line = 7 },
 };
 
 /* Live since the beginning: no growth. */
@@ -80,7 +81,8 @@ static inline void add_twice(struct summary *s)
 		.family = "libc", .count = 3, .sample = 0x55558000, .time_s = 4.5,
 		.second = { example_main, 1, STACK_WHOLE },
 		.alloc = { example_main, 1, STACK_LOST } });
-	summary_add_twice(s, &(struct summary_twice){ .family = "libc", .count = 1, .sample = 0x55558100, .time_s = 6 });
+	summary_add_twice(s, &(struct summary_twice){
+				     .family = "libc", .count = 1, .sample = 0x55558100, .time_s = 6 });
 }
 
 static inline void add_run(struct summary *s)
@@ -97,10 +99,13 @@ static inline void add_run(struct summary *s)
 	s->run.stopped_seconds = 0.5;
 	summary_add_lost(s, "ring full", 7);
 	summary_add_lost(s, "no memory", 1);
-	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc malloc size=arg1", "/lib/libc.so.6", 600, NULL });
-	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc valloc size=arg1", "/lib/libc.so.6", 0, NULL });
+	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc malloc size=arg1", "/lib/libc.so.6", 600,
+						      NULL });
+	summary_add_probe(s, &(struct summary_probe){ "libc", "alloc valloc size=arg1", "/lib/libc.so.6", 0,
+						      NULL });
 	summary_add_probe(s, &(struct summary_probe){ "libc", "free my_free", NULL, 0, NULL });
-	summary_add_probe(s, &(struct summary_probe){ "libc", "free free", "/lib/libc.so.6", 0, "bytes differ" });
+	summary_add_probe(s, &(struct summary_probe){ "libc", "free free", "/lib/libc.so.6", 0,
+						      "bytes differ" });
 	summary_add_gap(s, 2, 3.5, "mmattach was stopped");
 	summary_note(s, "the keeper was killed by %s", HOSTILE);
 }
@@ -110,8 +115,9 @@ static inline void report_example(struct summary *s)
 	summary_init(s);
 	add_run(s);
 	s->totals = (struct summary_totals){ 700, 621, 3, 5, 79, 1048576 + 65536 + 24 + 1200 };
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24, .bytes_direct = 24,
-						      .allocs = 1, .oldest_s = 9.5, .youngest_s = 9.5 });
+	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24,
+						      .bytes_direct = 24, .allocs = 1, .oldest_s = 9.5,
+						      .youngest_s = 9.5 });
 	add_level(s);
 	add_growing(s);
 	add_twice(s);

@@ -16,13 +16,16 @@
 static inline void scan_example_groups(struct summary *s)
 {
 	struct summary_frame stack[] = {
-		{ .pc = 0x55001234, .module = "/usr/bin/svc", .build_id = "0a1b", .offset = 0x1234, .function = "session_open",
-		  .file = "/src/svc.c", .line = 42 },
+		{ .pc = 0x55001234, .module = "/usr/bin/svc", .build_id = "0a1b", .offset = 0x1234,
+		  .function = "session_open", .file = "/src/svc.c", .line = 42 },
 	};
 	taddr samples[] = { 0x55559000, 0x55559020, 0x55559040 };
 
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 900, .bytes = 1 << 20, .verdict = VERDICT_INDIRECT,
-		.kind = { .label = "1032 bytes", .size_low = 1032, .size_high = 1032, .content = "text: \"" SCAN_HOSTILE "\"" } });
+	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 900, .bytes = 1 << 20,
+						      .verdict = VERDICT_INDIRECT,
+						      .kind = { .label = "1032 bytes", .size_low = 1032,
+								.size_high = 1032,
+								.content = "text: \"" SCAN_HOSTILE "\"" } });
 	summary_add_group(s, &(struct summary_group){ .family = "libc",
 						      .blocks = 3000,
 						      .bytes = 3 << 20,
@@ -37,15 +40,18 @@ static inline void scan_example_groups(struct summary *s)
 								.size_high = 1048,
 								.indirect_blocks = 900,
 								.indirect_bytes = 1 << 20 } });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24, .bytes_direct = 24,
-		.verdict = VERDICT_POSSIBLE, .samples = samples, .nsamples = 1,
-		.kind = { .label = "24 bytes", .size_low = 24, .size_high = 24 } });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 20, .bytes = 700000, .bytes_direct = 700000,
-		.verdict = VERDICT_REACHABLE,
-		.kind = { .label = "32 KiB to 64 KiB", .size_low = 33000, .size_high = 37000 } });
-	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 4, .bytes = 800, .bytes_direct = 800,
-		.verdict = VERDICT_REACHABLE, .stack = { stack, 1 },
-		.kind = { .size_low = 200, .size_high = 200 } });
+	summary_add_group(s, &(struct summary_group){
+				     .family = "libc", .blocks = 1, .bytes = 24, .bytes_direct = 24,
+				     .verdict = VERDICT_POSSIBLE, .samples = samples, .nsamples = 1,
+				     .kind = { .label = "24 bytes", .size_low = 24, .size_high = 24 } });
+	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 20, .bytes = 700000,
+						      .bytes_direct = 700000, .verdict = VERDICT_REACHABLE,
+						      .kind = { .label = "32 KiB to 64 KiB",
+								.size_low = 33000, .size_high = 37000 } });
+	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 4, .bytes = 800,
+						      .bytes_direct = 800, .verdict = VERDICT_REACHABLE,
+						      .stack = { stack, 1 },
+						      .kind = { .size_low = 200, .size_high = 200 } });
 }
 
 static inline void scan_example_heap(struct scan_report *r)
@@ -55,9 +61,11 @@ static inline void scan_example_heap(struct scan_report *r)
 	r->heap.mmapped = (struct summary_sum){ 1, 135168 };
 	r->heap.mmapped_claimed = 135168;
 	r->heap.unseen_bytes = 4096;
-	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .system_bytes = 10 << 20, .walked_bytes = 9 << 20,
-		.used = { 3900, 5 << 20 }, .fast = { 2, 64 }, .tcache = { 7, 700 }, .bins = { 30, 3 << 20 },
-		.top_bytes = 1 << 20, .other_bytes = 656 });
+	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .system_bytes = 10 << 20,
+						.walked_bytes = 9 << 20, .used = { 3900, 5 << 20 },
+						.fast = { 2, 64 }, .tcache = { 7, 700 },
+						.bins = { 30, 3 << 20 }, .top_bytes = 1 << 20,
+						.other_bytes = 656 });
 	scan_add_problem(r, 0x5555a000, "a size that is no size: 0x41414141");
 	r->more_problems = 2;
 }
@@ -68,10 +76,11 @@ static inline void scan_example_pointers(struct scan_report *r)
 		{ .place = SCAN_IN_BLOCK, .at = 0x55558010, .value = 0x55559000,
 		  .block = { 0x55558000, 40, VERDICT_INDIRECT, "Node" } },
 		{ .place = SCAN_IN_REGISTER, .value = 0x55559000, .tid = 1235, .reg = "rbx" },
-		{ .place = SCAN_ON_STACK, .at = 0x7ffd00000040, .value = 0x55559008, .tid = 1236, .sp_known = true, .from_sp = 0x40 },
+		{ .place = SCAN_ON_STACK, .at = 0x7ffd00000040, .value = 0x55559008, .tid = 1236,
+		  .sp_known = true, .from_sp = 0x40 },
 		{ .place = SCAN_IN_TLS, .at = 0x7f0000001000, .value = 0x55559000, .tid = 1236 },
-		{ .place = SCAN_IN_DATA, .at = 0x55004010, .value = 0x55559000, .module = "/usr/bin/svc", .offset = 0x4010,
-		  .symbol = "sessions" SCAN_HOSTILE, .symbol_offset = 16 },
+		{ .place = SCAN_IN_DATA, .at = 0x55004010, .value = 0x55559000, .module = "/usr/bin/svc",
+		  .offset = 0x4010, .symbol = "sessions" SCAN_HOSTILE, .symbol_offset = 16 },
 		{ .place = SCAN_IN_DATA, .at = 0x7f0000002000, .value = 0x55559000 },
 		{ .place = SCAN_IN_ALLOCATOR, .at = 0x7f0000003000, .value = 0x55559000 },
 	};
@@ -111,7 +120,7 @@ static inline void scan_example(struct scan_report *r)
 	v->not_stopped = 1;
 	r->pauses = 2;
 	r->memory = (struct scan_memory){ 64 << 20, 8192, 4096 };
-	v->taken = true;
+	v->known = true;
 	r->summary.totals.live_blocks = 3925;
 	r->summary.totals.live_bytes = (4 << 20) + 700824;
 	v->all[VERDICT_DEFINITE] = (struct summary_sum){ 3000, 3 << 20 };

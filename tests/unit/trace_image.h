@@ -65,7 +65,8 @@ static inline void image_facts(struct image *m, uint32_t number, const struct fa
 		if (encoder_put(&e, &facts[i]))
 			abort();
 	image_block(m,
-		    (struct block_head){ number, (uint32_t)e.n, (uint32_t)e.n, MMT_CODEC_STORED, IMAGE_TAG, 0 },
+		    (struct block_head){ number, (uint32_t)e.n, (uint32_t)e.n, MMT_CODEC_STORED, IMAGE_TAG,
+					 0 },
 		    m->payload);
 }
 

@@ -116,7 +116,8 @@ static struct tracee *child_entry(pid_t tid)
 
 static struct site child_site(uint32_t offset)
 {
-	struct site s = { .addr = (taddr)(uintptr_t)page + offset, .nbytes = sizeof(code) - offset, .emu = { .op = EMU_NONE, .len = 1 } };
+	struct site s = { .addr = (taddr)(uintptr_t)page + offset, .nbytes = sizeof(code) - offset,
+			  .emu = { .op = EMU_NONE, .len = 1 } };
 
 	memcpy(s.bytes, code + offset, s.nbytes);
 	return s;

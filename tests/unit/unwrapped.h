@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* unwrapped: the lines of an account as they were before they were wrapped (report/text/wrap.h), so that a test can look for sentences. */
+/*
+ * unwrapped: the lines of an account as they were before they were wrapped (report/text/wrap.h), so that a
+ * test can look for sentences.
+ */
 #ifndef UNWRAPPED_H
 #define UNWRAPPED_H
 
@@ -7,7 +10,7 @@
 
 #include "report/text/wrap.h"
 
-/* In its place: lines that begin where the text of others does are joined with what stands before them. */
+/* Join lines in place: one that begins at the column of the text is the continuation of the line before. */
 static inline void unwrap(char *text)
 {
 	char *to = text;

@@ -104,8 +104,9 @@ static inline int put_random(struct writer *w, int n, uint64_t seed, struct tape
 
 static inline struct writer *open_writer(const char *path, uint64_t rotate, bool stored)
 {
-	const struct writer_options opt = { .path = path, .rotate_bytes = rotate, .stored = stored, .defs = &defs,
-					    .run_tag = TAG };
+	const struct writer_options opt = {
+		.path = path, .rotate_bytes = rotate, .stored = stored, .defs = &defs, .run_tag = TAG
+	};
 	struct writer *w;
 
 	assert_int_equal(writer_open(&opt, &w), 0);

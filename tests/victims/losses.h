@@ -53,12 +53,18 @@ static NOINLINE void losses_tell(const char *name, const void *p, size_t size)
 	}
 
 /*
- * Values that calls have left in callee-saved registers would hide a loss: no later code has overwritten
- * them.
+ * Clear the callee-saved registers: a pointer that an earlier call has left in one of them would hide a loss.
+ * Inlined, since a function would restore them for its caller when it returns. Not rbp, which may be the
+ * caller's frame pointer.
  */
-static NOINLINE void losses_forget(void)
+static inline __attribute__((always_inline)) void losses_forget(void)
 {
-	__asm__ volatile("" : : : "rbx", "r12", "r13", "r14", "r15", "memory");
+	__asm__ volatile("xor %%ebx, %%ebx\n\t"
+			 "xor %%r12d, %%r12d\n\t"
+			 "xor %%r13d, %%r13d\n\t"
+			 "xor %%r14d, %%r14d\n\t"
+			 "xor %%r15d, %%r15d"
+			 : : : "rbx", "r12", "r13", "r14", "r15", "cc", "memory");
 }
 
 /*

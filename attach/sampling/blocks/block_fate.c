@@ -5,20 +5,21 @@
 #define JOINED_MS 500u		/* for so long a block must have looked joined */
 #define DOUBTS 8u		/* so many looks at a doubtful block, whether it is freed; then no more */
 
-/* Word @i has changed since the last look, or since birth. */
+/* Has word @i changed to what it is now, since the last look or since birth? */
 static bool has_become(const struct tracked_block *b, const struct chunkstate *now, unsigned i)
 {
 	return i < chunkstate_common(&b->state, now) && chunkstate_changed(&b->state, now) & 1u << i;
 }
 
-/* Has free written there since? */
+/* Has free written its links there since? */
 static bool was_linked(struct block_fate_decide *j, const struct tracked_block *b,
 		       const struct block_poll_found *k, const struct chunkstate *now)
 {
 	const bool linked = block_poll_linked(k);
 
 	tcachekey_see(&j->key, &k->look, linked, b->stack);
-	return (has_become(b, now, 1) && tcachekey_is(&j->key, &k->look)) || (has_become(b, now, 0) && linked);
+	return (has_become(b, now, 1) && tcachekey_is(&j->key, &k->look)) ||
+	       (has_become(b, now, 0) && linked);
 }
 
 /*

@@ -5,10 +5,10 @@
 
 #define WORDS 2u		/* those that free overwrites */
 #define FEW 3u			/* with fewer comparisons nothing is known */
-#define MOST 200u		/* then all are halved: what was long ago counts less */
-#define SELDOM 10u		/* a word that is alike in one of so many tells blocks apart */
+#define MOST 200u		/* then all counts are halved: comparisons of long ago count less */
+#define SELDOM 10u /* a word that is alike in at most one of so many comparisons tells blocks apart */
 
-/* The number of comparisons, and in how many of these each word was alike. */
+/* How often blocks were compared, and in how many of these comparisons each word was alike. */
 struct tried {
 	uint8_t n, alike[WORDS];
 };
@@ -91,6 +91,6 @@ enum block_identity_same block_identity_compare(const struct block_identity *a, 
 			return IDENTITY_SAME;
 		kept = true;
 	}
-	/* of a blank block nothing was known: it is written to for the first time */
+	/* a blank block has no word that could have changed: it was written to for the first time */
 	return kept || before->blank || !common ? IDENTITY_ALIKE : IDENTITY_DIFFERENT;
 }

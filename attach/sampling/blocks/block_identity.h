@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_identity: which of a block's first two words tell the blocks of a stack apart, and so what it means if a
- * word has not changed. Pure.
+ * block_identity: which of a block's first two words tell the blocks of a stack apart, and so what it means
+ * if a word has not changed. Pure.
  *
  * Words are compared between successive blocks of a stack, and between a block and the one that had its
- * address before, if that was tracked, too: to take one for the other is just the mistake to be avoided, and
- * these two are often more alike (an object and its buffer are freed and allocated together, and then point
- * at each other as before).
+ * address before, if that was tracked, too: to take one for the other is the very mistake to be avoided, and
+ * these two are often more alike than others (an object and its buffer are freed and allocated together, and
+ * then point at each other as before).
  */
 #ifndef MM_BLOCK_IDENTITY_H
 #define MM_BLOCK_IDENTITY_H
@@ -43,6 +43,7 @@ void block_identity_learn(struct block_identity *a, uint32_t stack, const struct
 
 /* Compares two looks at what may be one block. */
 enum block_identity_same block_identity_compare(const struct block_identity *a, uint32_t stack,
-						const struct chunkstate *before, const struct chunkstate *now);
+						const struct chunkstate *before,
+						const struct chunkstate *now);
 
 #endif

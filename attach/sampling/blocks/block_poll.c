@@ -12,7 +12,7 @@
 
 #define MS 1000000u
 #define BATCH 256u		/* blocks that are looked at together */
-#define AGES 23u		/* of the first looks; between later ones there is the longest time */
+#define AGES 23u /* looks at increasing ages; after them, looks are BLOCK_POLL_LONGEST_NS apart */
 #define HIGHEST (1ull << 47)
 
 struct block_poll {
@@ -22,7 +22,7 @@ struct block_poll {
 	struct block_fate_decide judge;
 	struct addrmap index;		/* address -> number of its block */
 	struct tracked_block *blocks;
-	uint32_t *queue;		/* numbers of blocks; a heap, by when they are to be looked at */
+	uint32_t *queue; /* numbers of blocks: a heap, ordered by when they are to be looked at */
 	size_t n, room, queue_room;
 	uint64_t ages_ns[AGES];
 	bool lost;
@@ -132,7 +132,9 @@ static void begin(struct tracked_block *b, taddr addr, uint64_t head, const uint
 		.flags = chunkstate_mapped(head) ? TRACKED_MAPPED : 0,
 	};
 	if (words)
-		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] }, .nwords = 2 }, &b->state);
+		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] },
+							   .nwords = 2 },
+				&b->state);
 }
 
 /*
@@ -262,7 +264,10 @@ static uint64_t busy_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* The first block that is due is put back for its next look; looks that were missed are left out. */
+/*
+ * Take the first block that is due, and put it back for its next look. Looks that were missed are not made up
+ * for.
+ */
 static taddr take_due(struct block_poll *f, uint64_t now_ns)
 {
 	struct tracked_block *b = &f->blocks[f->queue[0]];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_poll: tracks blocks of glibc's malloc that were seen when they were allocated, by looking at them from
- * outside now and then. No thread is stopped, and there is no trap at free.
+ * block_poll: tracks blocks of glibc's malloc that were seen when they were allocated, by looking at them
+ * from outside now and then. No thread is stopped, and there is no trap at free.
  *
  *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
  *	                │                     │
@@ -17,8 +17,8 @@
  *
  * GONE: a change that only the allocator makes, or the address was allocated again. SAME: in use, of the same
  * size, and at least one of words 0 and 1 is unchanged since the look before. Whether that word tells blocks
- * of this stack apart is learned (attach/sampling/blocks/block_identity.h); if it does not (a type's pointer, a
- * count of 1), the block is `alike`, and may have been freed and allocated again between two looks without
+ * of this stack apart is learned (attach/sampling/blocks/block_identity.h); if it does not (a type's pointer,
+ * a count of 1), the block is `alike`, and may have been freed and allocated again between two looks without
  * our noticing. It then helps to know each address that is allocated (block_poll_taken): a site whose trap is
  * always planted sees all of its own. Both words changed: another block has the address, or this one was
  * written to. Most of these are later seen to be freed, and then the block that was there before is gone,
@@ -50,20 +50,21 @@ struct tracked {
 	uint64_t birth_ns;
 	/* when it was last known to be live: its birth, or the last look at which it was the same */
 	uint64_t seen_ns;
-	uint64_t ended_ns;		/* when it first was not: gone, or doubtful. 0: it is live */
+	uint64_t ended_ns;		/* when it was first seen to be gone or doubtful; 0: it is live */
 	uint32_t stack;
 	uint32_t looks;			/* how often it was the same */
-	/* at one of these looks, only words that are alike in all blocks of this stack were the same */
+	/* at one of these looks, only words were the same that do not tell blocks of this stack apart */
 	bool alike;
 	bool doubtful;			/* it may be another block */
 };
 
 struct block_poll_sums {
-	uint64_t added, gone, unknown, dropped;	/* added: the other three and the tracked ones */
+	uint64_t added, gone, unknown,
+		dropped; /* added: the sum of the other three and of those still tracked */
 	/* what showed it */
 	uint64_t gone_freed, gone_resized, gone_joined, gone_linked, gone_unmapped, gone_taken;
 	uint64_t looks;			/* at a block */
-	uint64_t alike;			/* of these: the same, but by words that are alike */
+	uint64_t alike;			/* of these: only words that do not tell blocks apart were the same */
 	uint64_t swapped;		/* of these: the page is not in memory, so nothing was read */
 	uint64_t calls;			/* of process_vm_readv */
 	uint64_t busy_ns;		/* our own CPU time */

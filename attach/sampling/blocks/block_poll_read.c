@@ -7,7 +7,7 @@
 #define LEAD 16u		/* bytes before the block: prev_size and head */
 #define ROOM 256u		/* blocks whose pieces are put together */
 
-enum which { HEAD, REST, NEXT };	/* pieces of the first reading; REST: words beyond the head's page */
+enum which { HEAD, REST, NEXT }; /* pieces that are read first; REST: words beyond the page of the head */
 enum which_more { BEFORE, AGAIN, LINK };
 
 static void piece(struct remote_read_piece *p, taddr at, void *to, uint64_t n)
@@ -114,7 +114,7 @@ bool block_poll_linked(const struct block_poll_found *k)
 
 bool block_poll_joined(const struct block_poll_found *k)
 {
-	/* only if it was not changed meanwhile */
+	/* only if it has not changed between the two reads */
 	return k->has_before && k->again[0] == k->look.prev_size && k->again[1] == k->look.head &&
 	       !chunkstate_led(&k->look, k->before_head);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_poll_read: looks at many blocks at once: reads what is around them (attach/sampling/blocks/remote_read),
- * and the heads of other chunks to which that leads.
+ * block_poll_read: reads what is around many blocks at once (attach/sampling/blocks/remote_read), and then
+ * the heads of the chunks to which that leads.
  *
  *	first	head and first words, and the next chunk's head; of small blocks these are adjacent
  *	second	if the chunk before seems to be free: its head, and our own once more; if word 0 looks like a
@@ -21,7 +21,7 @@
 /* A block that is looked at. */
 struct block_poll_found {
 	taddr addr;
-	uint64_t head;			/* at its birth: size and whether it is mapped */
+	uint64_t head;			/* at its birth: its size, and whether it is a mapping of its own */
 	struct chunkstate_look look;
 	/* the page of its head is no longer mapped, or was returned to the kernel */
 	bool absent;
@@ -39,7 +39,7 @@ void block_poll_ask(struct block_poll_found *k, uint64_t head);
 /* 0 or as remote_read_now(). */
 must_check int block_poll_read(struct remote_read *g, struct block_poll_found *looked, size_t n);
 
-/* Does word 0 lead to a chunk of the same size, or end a list? */
+/* Is word 0 a link of a free list: to a chunk of the same size, or the end of the list? */
 bool block_poll_linked(const struct block_poll_found *k);
 
 /* Does the block, which was behind a free chunk, lie inside of it now? */

@@ -44,7 +44,9 @@ static int look_up(const struct remote_read *g, taddr page, enum remote_read_res
 	/* nothing to read: the process no longer has that memory */
 	if (pread(g->pagemap, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) != sizeof(entry))
 		return -ESRCH;
-	*out = entry & ENTRY_PRESENT ? REMOTE_READ_DONE : entry & ENTRY_SWAPPED ? REMOTE_READ_SWAPPED : REMOTE_READ_ABSENT;
+	*out = entry & ENTRY_PRESENT   ? REMOTE_READ_DONE
+	       : entry & ENTRY_SWAPPED ? REMOTE_READ_SWAPPED
+				       : REMOTE_READ_ABSENT;
 	return 0;
 }
 
@@ -76,8 +78,8 @@ static int find_pages(struct remote_read *g, struct remote_read_piece *p)
 /* --- reading --- */
 
 /*
- * Pieces from *i on that are resident go into iovecs, adjacent ones into one. Returns how many pieces these
- * are; *i moves behind them.
+ * Put the resident pieces from *i on into iovecs, adjacent ones into one. Returns the number of these pieces;
+ * *i is then the first piece after them.
  */
 static size_t fill(struct remote_read_piece *pieces, size_t n, size_t *i, struct iovec *here,
 		   struct iovec *there, size_t *nthere, struct remote_read_piece **read)
@@ -101,7 +103,7 @@ static size_t fill(struct remote_read_piece *pieces, size_t n, size_t *i, struct
 	return k;
 }
 
-/* Read one piece by itself, after the reading of many has ended at it. */
+/* Read one piece by itself, since the call that read many ended at it. */
 static int read_one(struct remote_read *g, struct remote_read_piece *p)
 {
 	const struct iovec here = { p->to, p->n }, there = { (void *)(uintptr_t)p->at, p->n };
@@ -114,8 +116,8 @@ static int read_one(struct remote_read *g, struct remote_read_piece *p)
 }
 
 /*
- * @read: @k pieces that are in @here and @there. A page that cannot be read ends the call: from there on each
- * piece is read by itself.
+ * @read: the @k pieces of the iovecs @here and @there. A page that cannot be read ends the call: from there
+ * on each piece is read by itself.
  */
 static int read_some(struct remote_read *g, struct remote_read_piece **read, size_t k,
 		     const struct iovec *here, const struct iovec *there, size_t nthere)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_read: reads many small pieces of a running process's memory in few calls, without touching a page that is
- * not resident.
+ * remote_read: reads many small pieces of a running process's memory in few calls, without touching a page
+ * that is not resident.
  *
  * Reading a page that is not there creates it, and reading one that was swapped out fetches it
  * (attach/snapshot/resident.h). So the pages of each piece are looked up in /proc/PID/pagemap first, once for
- * all pieces of a call. A page may go between the look-up and the reading: then the kernel's zero page is
- * mapped there, which no process is charged for.
+ * all pieces of a call. A page may go between the look-up and the reading: then reading maps the kernel's
+ * zero page there, which no process is charged for.
  *
  * The open file refers to the memory that the process had when it was opened: after an exec, or after its
  * end, the file is empty.

@@ -7,7 +7,7 @@
 #include "report/model/format_text.h"
 
 #define SPARK_WIDTH 32
-#define LINE_WIDTH 40		/* the words before the sparkline */
+#define LINE_WIDTH 40		/* the text before the sparkline */
 
 bool text_timed(const struct summary *s)
 {
@@ -66,14 +66,14 @@ static void put_words(struct strbuf *sb, const struct summary *s, const struct g
 }
 
 /* Bytes live at @seconds: those of the last point until then. */
-static uint64_t held_at(const struct text_course *c, double seconds, size_t *i)
+static uint64_t bytes_at(const struct text_course *c, double seconds, size_t *i)
 {
 	while (*i + 1 < c->npoints && c->series[*i + 1].seconds <= seconds)
 		++*i;
 	return c->series[*i].seconds <= seconds ? c->series[*i].bytes : 0;
 }
 
-/* Only zero is blank. */
+/* Only the value zero is a blank. */
 static void put_spark(struct strbuf *sb, const struct text_course *c)
 {
 	static const char shades[] = " .:-=+*#%@";
@@ -85,7 +85,8 @@ static void put_spark(struct strbuf *sb, const struct text_course *c)
 		max = c->series[i].bytes > max ? c->series[i].bytes : max;
 	strbuf_putc(sb, '|');
 	for (size_t i = 0; i < width; i++) {
-		uint64_t bytes = held_at(c, i + 1 == width ? end : end * (double)(i + 1) / (double)width, &at);
+		uint64_t bytes =
+			bytes_at(c, i + 1 == width ? end : end * (double)(i + 1) / (double)width, &at);
 		int shade = (int)ceil((double)bytes / (double)max * (sizeof(shades) - 2));
 		strbuf_putc(sb, shades[shade < 0 ? 0 : shade > 9 ? 9 : shade]);
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_growth: how a group grew, in the words of the text report: at a glance, a group that is still growing
- * must read differently from one that came and stayed.
+ * text_growth: how a group grew, as the text report says it: a group that is still growing must look
+ * different at a glance from one that was allocated once and stayed.
  *
  *	grows by 15.6 MiB/min                      |..::--==++**##%%@@|
  *	levelled off 40s ago                       |+%@@@@@@@@@@@@@@@@|

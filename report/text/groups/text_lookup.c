@@ -51,7 +51,8 @@ static void put_row(struct strbuf *sb, const struct summary *s, const struct tex
 	strbuf_putc(sb, '\n');
 }
 
-static void put_rest(struct strbuf *sb, const struct text_part *part, const struct lookup_block *rest, size_t n)
+static void put_rest(struct strbuf *sb, const struct text_part *part, const struct lookup_block *rest,
+		     size_t n)
 {
 	uint64_t bytes = 0;
 

@@ -15,7 +15,7 @@
  *
  *	0x55c0a31f42b0 lies 16 bytes inside a block of 520 bytes at 0x55c0a31f42a0, allocated 4m59s ago by:
  *	    #0 session_open (leaky_service+0x1310) /src/leaky_service.c:42
- *	    entry [2]
+ *	    group [2]
  */
 #ifndef MM_TEXT_LOOKUP_H
 #define MM_TEXT_LOOKUP_H

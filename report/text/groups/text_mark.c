@@ -3,7 +3,7 @@
 
 #include "report/model/format_text.h"
 
-/* NULL: it is no mark. */
+/* The escape sequence of a mark; NULL: it is none. */
 static const char *sequence_of(char c)
 {
 	if (c == *TEXT_BOLD)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_mark: what stands out on a terminal. The printers put marks around it, which have no width
- * (report/model/format_text.h); when all is written, text_mark_show makes escape sequences of them, or nothing. So
- * no printer asks where its text goes.
+ * text_mark: colors and bold text on a terminal. The printers put marks around it, which have no width
+ * (report/model/format_text.h); when all is written, text_mark_show makes escape sequences of them, or
+ * nothing. So no printer needs to know where its text goes.
  *
  *	strbuf_puts(sb, TEXT_RED "GAP" TEXT_PLAIN);
  *
- * Marks are control characters: of these nothing that is safe to print has any, whatever the target's names
- * are (strbuf_text). A mark ends the one before it; TEXT_PLAIN ends all.
+ * Marks are control characters. Text that was made safe to print has none of these, whatever the target's
+ * names are (strbuf_text). A mark ends the one before it; TEXT_PLAIN ends all.
  */
 #ifndef MM_TEXT_MARK_H
 #define MM_TEXT_MARK_H
@@ -23,13 +23,13 @@
 #define TEXT_RED "\x02"
 #define TEXT_PLAIN "\x03"
 
-/* The marks in @sb from offset @from on: as escape sequences if @color, else away. */
+/* Replace the marks in @sb from offset @from on by escape sequences, or if not @color, remove them. */
 void text_mark_show(struct strbuf *sb, size_t from, bool color);
 
 /* verdict_text; "definitely lost" stands out. */
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict);
 
-/* "2 DOUBLE FREEs", "1 more DOUBLE FREE": @what is behind the number. */
+/* "2 DOUBLE FREEs", "1 more DOUBLE FREE": @what follows the number. */
 void text_mark_count(struct strbuf *sb, uint64_t n, const char *what);
 
 #endif

@@ -36,11 +36,11 @@ static void put_trace(struct strbuf *sb, const struct summary_object *o, const s
 
 static void put_traces_of(struct strbuf *sb, const struct summary_refs *r, bool taken)
 {
-	const struct summary_use *uses = taken ? r->taken : r->dropped;
-	size_t n = taken ? r->ntaken : r->ndropped;
+	const struct summary_use *uses = taken ? r->acquired : r->released;
+	size_t n = taken ? r->nacquired : r->nreleased;
 
 	for (size_t i = 0; i < r->nall; i++) {
-		const uint64_t *counts = r->all[i].counts + (taken ? 0 : r->ntaken);
+		const uint64_t *counts = r->all[i].counts + (taken ? 0 : r->nacquired);
 
 		for (size_t u = 0; u < n; u++)
 			if (counts[u])

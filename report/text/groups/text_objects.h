@@ -18,8 +18,8 @@
  *	...
  *	-----------
  *
- * If a stack did the same several times for an object, it is listed once, followed by a line with the number
- * of times. Rounds are the reports of --interval.
+ * A stack that acquired or released several references of an object is listed once, followed by a line with
+ * their number. Rounds are the reports of --interval.
  */
 #ifndef MM_TEXT_OBJECTS_H
 #define MM_TEXT_OBJECTS_H

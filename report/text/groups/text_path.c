@@ -35,8 +35,9 @@ static bool same(const struct part *a, const struct part *b)
 }
 
 /*
- * A compiler that is run in "./nptl" for "./nptl/x.c" writes "./nptl/./nptl/x.c", as that of Debian's glibc
- * was. Only so: "redis/redis/x.c" may well be two directories.
+ * Debian's glibc was compiled in the directory "./nptl" from "./nptl/x.c", so its debug information has
+ * "./nptl/./nptl/x.c". Only a directory that is repeated after "/./" is left out: "redis/redis/x.c" may well
+ * be two directories.
  */
 static void tidy(struct strbuf *sb, const char *path)
 {
@@ -62,8 +63,8 @@ static void tidy(struct strbuf *sb, const char *path)
 }
 
 /*
- * As much of the end of @text as fits, from one of its slashes on: the last one at least. NULL: there is
- * none.
+ * The longest end of @text that fits and begins with a slash; if none fits, the shortest. NULL: there is no
+ * slash.
  */
 static const char *end_that_fits(const char *text, size_t width)
 {
@@ -87,7 +88,7 @@ static void shorten(struct strbuf *sb, const char *path, size_t width)
 	head = format_characters(path, (size_t)(first - path)) + strlen(LEFT_OUT);
 	if (format_characters(path, strlen(path)) > width)
 		end = end_that_fits(first, width > head ? width - head : 0);
-	/* the dots are no shorter than what they would stand for */
+	/* the dots would be no shorter than what they replace */
 	if (!end || (size_t)(end - first) <= strlen(LEFT_OUT)) {
 		strbuf_puts(sb, path);
 		return;

@@ -14,7 +14,7 @@
 
 /*
  * Append @path, safe to print, and @line if it is known (else 0): in at most @width characters, if its first
- * directory and its name leave room for as much; what is left out is in the middle.
+ * directory and its name fit into that; what is left out is in the middle.
  */
 void text_path(struct strbuf *sb, const char *path, int line, size_t width);
 

@@ -22,7 +22,7 @@
 
 #define RELEASED "only released: "
 
-static struct row_item item(const struct summary *s, const struct refs_entry *e)
+static struct row_item item(const struct summary *s, const struct merged_refs *e)
 {
 	const bool growing = summary_refs_section(s, &e->refs) == SUMMARY_GROWING;
 	const struct growth *g = &e->refs.growth;
@@ -60,7 +60,7 @@ void text_refs_fini(struct text_refs *t)
 
 /* --- the table --- */
 
-static void put_net(const struct refs_entry *e, struct strbuf *cell)
+static void put_net(const struct merged_refs *e, struct strbuf *cell)
 {
 	const char *sign = summary_refs_relative(&e->refs) ? "+" : "";
 
@@ -69,7 +69,7 @@ static void put_net(const struct refs_entry *e, struct strbuf *cell)
 		strbuf_printf(cell, "..%" PRId64, e->most);
 }
 
-static void put_course(const struct text_refs *t, const struct refs_entry *e, struct strbuf *cell)
+static void put_course(const struct text_refs *t, const struct merged_refs *e, struct strbuf *cell)
 {
 	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
 
@@ -79,10 +79,10 @@ static void put_course(const struct text_refs *t, const struct refs_entry *e, st
 		text_growth_cell(cell, t->summary, &course);
 }
 
-static void put_where(const struct text_refs *t, const struct refs_entry *e, struct strbuf *sb)
+static void put_where(const struct text_refs *t, const struct merged_refs *e, struct strbuf *sb)
 {
-	const struct summary_use *u = e->refs.ntaken	 ? e->refs.taken
-				      : e->refs.ndropped ? e->refs.dropped
+	const struct summary_use *u = e->refs.nacquired	 ? e->refs.acquired
+				      : e->refs.nreleased ? e->refs.released
 							 : NULL;
 	const size_t columns = COLUMN_OBJECTS + COLUMN_NET + COLUMN_LIVE + 2 + COLUMN_GROWTH;
 	const size_t width = LINE - text_number_width(&t->part) - columns;
@@ -91,17 +91,17 @@ static void put_where(const struct text_refs *t, const struct refs_entry *e, str
 		strbuf_puts(sb, "(no stack)");
 		return;
 	}
-	if (!e->refs.ntaken)
+	if (!e->refs.nacquired)
 		strbuf_puts(sb, RELEASED);
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where_of(sb, &u->stack, NULL, e->refs.ntaken ? width : width - strlen(RELEASED));
+	text_where_of(sb, &u->stack, NULL, e->refs.nacquired ? width : width - strlen(RELEASED));
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 {
 	const struct text_refs *t = ctx;
-	const struct refs_entry *e = &t->entries[index];
+	const struct merged_refs *e = &t->entries[index];
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	text_number(&cell, &t->part, index);
@@ -111,8 +111,8 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 	strbuf_printf(sb, "%*" PRIu64, COLUMN_OBJECTS, e->refs.objects);
 	put_net(e, &cell);
 	format_right(sb, &cell, COLUMN_NET);
-	if (e->refs.ntaken)
-		format_percent(&cell, summary_use_share(e->refs.taken), 1);
+	if (e->refs.nacquired)
+		format_percent(&cell, summary_use_share(e->refs.acquired), 1);
 	format_right(sb, &cell, COLUMN_LIVE);
 	strbuf_puts(sb, "  ");
 	if (text_timed(t->summary)) {

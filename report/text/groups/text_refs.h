@@ -3,7 +3,7 @@
  * text_refs: a family of objects with references in the text report: its table at the top, and its numbered
  * groups (report/model/refs_merge.h):
  *
- *	[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1.1s to 9m58s old
+ *	[1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice; 1s to 9m old
  *	    grows by 53/min                         | ..::--==++**##%%@@|
  *	  MOST SUSPECT: acquired once each; all 529 acquired here are on objects that are still live
  *	    #0 leaky_lookup (leaky.so+0x11a0) leaky.c:88
@@ -27,10 +27,10 @@
 struct text_refs {
 	const struct summary *summary;
 	struct text_part part;
-	struct refs_entry *entries;
+	struct merged_refs *entries;
 	size_t n;
 	struct row_choice rows;
-	bool all;		/* also places beyond the first few */
+	bool all;		/* also call sites beyond the first few */
 };
 
 /*

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_refs_entry: one entry of text_refs.h: what is wrong with these objects, and where their references
- * were acquired and released.
+ * text_refs_entry: one numbered group of text_refs.h: what is wrong with these objects, and where their
+ * references were acquired and released.
  *
- * A place is suspect if clearly more of what it acquired, on any object of the run, is on objects that are
- * still live than of what the others acquired; of several such places, if something else tells it from them
- * (summary_refs.c), and then that is reported. Where no place stands out and most of what is acquired is
- * released again, then a release is missing, not a place one too many.
+ * A call site is suspect if of the references that it acquired, on any object of the run, clearly more are
+ * still outstanding than of those of the other call sites. If several are, the one that something else
+ * distinguishes (summary_refs.c) is suspect, and the reason is printed. If none stands out and most of what
+ * is acquired is released again, a release is missing somewhere, and no call site acquires one too many.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,8 @@
 #include "report/text/groups/text_stack.h"
 
 #define MOSTLY 0.5
-#define USES_SHOWN 8		/* of either kind; if one is suspect, the others matter less: */
+/* call sites of either kind that are shown; if one is suspect, the others matter less: */
+#define USES_SHOWN 8
 #define USES_BESIDES 4
 #define NETS_SHOWN 5
 #define LEAST_UNSEEN 0.05	/* times: less is due to rounding, or to a single object */
@@ -30,7 +31,7 @@ static uint64_t distance(int64_t net)
 }
 
 /* "1 reference", "1 to 43 references". */
-static void put_references(struct strbuf *sb, const struct refs_entry *e)
+static void put_references(struct strbuf *sb, const struct merged_refs *e)
 {
 	uint64_t least = distance(e->least), most = distance(e->most);
 
@@ -43,7 +44,7 @@ static void put_references(struct strbuf *sb, const struct refs_entry *e)
 	format_count(sb, most, "reference");
 }
 
-static void put_net(struct strbuf *sb, const struct refs_entry *e)
+static void put_net(struct strbuf *sb, const struct merged_refs *e)
 {
 	strbuf_printf(sb, " (net %" PRId64, e->least);
 	if (e->most != e->least)
@@ -51,7 +52,7 @@ static void put_net(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_putc(sb, ')');
 }
 
-static void put_judgement(struct strbuf *sb, const struct refs_entry *e)
+static void put_judgement(struct strbuf *sb, const struct merged_refs *e)
 {
 	const struct summary_refs *r = &e->refs;
 
@@ -75,8 +76,8 @@ static double times(const struct summary_use *uses, size_t n)
 	return sum;
 }
 
-/* The object's own count may include more than was seen: calls that no rule covers. */
-static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
+/* The object's own count may include references of calls that no rule covers. */
+static void put_unseen(struct strbuf *sb, const struct merged_refs *e)
 {
 	const struct summary_refs *r = &e->refs;
 	double nets = 0, unseen;
@@ -85,7 +86,8 @@ static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 		return;
 	for (size_t i = 0; i < e->nnets; i++)
 		nets += (double)e->nets[i].net * (double)e->nets[i].objects;
-	unseen = times(r->taken, r->ntaken) - times(r->dropped, r->ndropped) - nets / (double)r->objects;
+	unseen = times(r->acquired, r->nacquired) - times(r->released, r->nreleased) -
+		 nets / (double)r->objects;
 	if (fabs(unseen) < LEAST_UNSEEN)
 		return;
 	strbuf_puts(sb, unseen > 0 ? ", and by its count released " : ", and by its count acquired ");
@@ -93,20 +95,20 @@ static void put_unseen(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_puts(sb, " unseen");
 }
 
-static void put_times(struct strbuf *sb, const struct refs_entry *e)
+static void put_times(struct strbuf *sb, const struct merged_refs *e)
 {
 	const struct summary_refs *r = &e->refs;
 
 	strbuf_puts(sb, ": ");
-	if (r->ntaken) {
+	if (r->nacquired) {
 		strbuf_puts(sb, "acquired ");
-		format_times(sb, times(r->taken, r->ntaken));
+		format_times(sb, times(r->acquired, r->nacquired));
 	} else {
 		strbuf_puts(sb, "never acquired");
 	}
-	if (r->ndropped) {
+	if (r->nreleased) {
 		strbuf_puts(sb, ", released ");
-		format_times(sb, times(r->dropped, r->ndropped));
+		format_times(sb, times(r->released, r->nreleased));
 	} else {
 		strbuf_puts(sb, ", never released");
 	}
@@ -125,7 +127,7 @@ static void put_ages(struct strbuf *sb, const struct summary_refs *r)
 }
 
 /* The different net counts, if the numbered group has several. */
-static void put_nets(struct strbuf *sb, const struct refs_entry *e)
+static void put_nets(struct strbuf *sb, const struct merged_refs *e)
 {
 	uint64_t rest = 0;
 
@@ -145,31 +147,32 @@ static void put_nets(struct strbuf *sb, const struct refs_entry *e)
 	strbuf_putc(sb, '\n');
 }
 
-/* How many of the acquiring places, which come first, stand out; 0 if none does. */
+/* How many of the acquiring call sites stand out; these come first. 0: none does. */
 static size_t count_suspects(const struct summary_refs *r)
 {
-	size_t n = r->net > 0 ? summary_like_uses(r->taken, r->ntaken) : 0;
+	size_t n = r->net > 0 ? summary_like_uses(r->acquired, r->nacquired) : 0;
 
-	return n < r->ntaken ? n : 0;
+	return n < r->nacquired ? n : 0;
 }
 
 static void put_share(struct strbuf *sb, const struct summary_use *u)
 {
-	if (u->kept >= u->taken_in_all) {
-		strbuf_printf(sb, "%s %" PRIu64 " acquired here ", u->kept == 1 ? "the" : "all", u->kept);
-		strbuf_puts(sb, u->kept == 1 ? "is on an object that is still live\n"
+	if (u->outstanding >= u->acquired_in_all) {
+		strbuf_printf(sb, "%s %" PRIu64 " acquired here ", u->outstanding == 1 ? "the" : "all",
+			      u->outstanding);
+		strbuf_puts(sb, u->outstanding == 1 ? "is on an object that is still live\n"
 					     : "are on objects that are still live\n");
 		return;
 	}
-	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " acquired here (", u->kept, u->taken_in_all);
-	format_percent(sb, (double)u->kept, (double)u->taken_in_all);
+	strbuf_printf(sb, "%" PRIu64 " of %" PRIu64 " acquired here (", u->outstanding, u->acquired_in_all);
+	format_percent(sb, (double)u->outstanding, (double)u->acquired_in_all);
 	strbuf_puts(sb, ") are on objects that are still live\n");
 }
 
-/* Several places have that share: why is this one suspect? */
+/* Several call sites have that share: why is this one suspect? */
 static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t near)
 {
-	strbuf_printf(sb, "    of %zu places with about that share ", near);
+	strbuf_printf(sb, "    of %zu call sites with about that share ", near);
 	if (summary_use_follows(u)) {
 		strbuf_printf(sb, "this one acquired just as many as are too many, on %" PRIu64 " of %" PRIu64
 				  " objects with 2 or more\n", u->as_many, u->several);
@@ -178,13 +181,13 @@ static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t ne
 	strbuf_puts(sb, "this one's module releases least of what it acquires: ");
 	strbuf_text(sb, u->module ? format_base(u->module) : "?");
 	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n",
-		      u->module_taken, u->module_dropped);
+		      u->module_acquired, u->module_released);
 }
 
 static void put_taken(struct strbuf *sb, const struct summary_refs *r, size_t suspects, size_t index)
 {
-	const struct summary_use *u = &r->taken[index];
-	size_t near = summary_near_uses(r->taken, r->ntaken);
+	const struct summary_use *u = &r->acquired[index];
+	size_t near = summary_near_uses(r->acquired, r->nacquired);
 
 	strbuf_puts(sb, "  ");
 	if (index < suspects)
@@ -213,8 +216,9 @@ static size_t shown(const struct text_refs *t, size_t n, size_t suspects)
 	return t->all || n <= most ? n : most;
 }
 
-/* The sum of the places from @first on. */
-static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t first, size_t n, const char *what)
+/* The sum of the call sites from @first on. */
+static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t first, size_t n,
+		     const char *what)
 {
 	uint64_t count = 0;
 
@@ -222,36 +226,36 @@ static void put_rest(struct strbuf *sb, const struct summary_use *uses, size_t f
 		return;
 	for (size_t i = first; i < n; i++)
 		count += uses[i].count;
-	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more places (--top 0 shows all)\n", what, count,
+	strbuf_printf(sb, "  %s %" PRIu64 " times at %zu more call sites (--top 0 shows all)\n", what, count,
 		      n - first);
 }
 
-/* Not so for a full cache, which does not grow. */
-static bool misses_a_drop(const struct summary_refs *r)
+/* Is a release missing? Not if the objects do not grow, as those of a full cache. */
+static bool misses_a_release(const struct summary_refs *r)
 {
-	return !r->older && r->net > 0 && r->ntaken && summary_use_share(&r->taken[0]) < MOSTLY &&
+	return !r->older && r->net > 0 && r->nacquired && summary_use_share(&r->acquired[0]) < MOSTLY &&
 	       growth_goes_on(&r->growth);
 }
 
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)
 {
 	size_t suspects = count_suspects(r);
-	size_t taken = shown(t, r->ntaken, suspects), dropped = shown(t, r->ndropped, suspects);
+	size_t taken = shown(t, r->nacquired, suspects), dropped = shown(t, r->nreleased, suspects);
 
 	for (size_t i = 0; i < taken; i++)
 		put_taken(sb, r, suspects, i);
-	put_rest(sb, r->taken, taken, r->ntaken, "acquired");
-	if (!suspects && misses_a_drop(r))
-		strbuf_puts(sb, "  no place stands out: what is acquired there is released as a rule. "
+	put_rest(sb, r->acquired, taken, r->nacquired, "acquired");
+	if (!suspects && misses_a_release(r))
+		strbuf_puts(sb, "  no call site stands out: what is acquired there is released as a rule. "
 				"On which path is a release missing?\n");
 	for (size_t i = 0; i < dropped; i++)
-		put_dropped(sb, &r->dropped[i]);
-	put_rest(sb, r->dropped, dropped, r->ndropped, "released");
+		put_dropped(sb, &r->released[i]);
+	put_rest(sb, r->released, dropped, r->nreleased, "released");
 }
 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 {
-	const struct refs_entry *e = &t->entries[index];
+	const struct merged_refs *e = &t->entries[index];
 	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
 
 	strbuf_puts(sb, TEXT_BOLD);

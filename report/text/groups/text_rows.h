@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_rows: the parts of a table (report/model/row_choice.h), with their titles, and a line on the groups that
- * have no row.
+ * text_rows: the parts of a table (report/model/row_choice.h), with their titles, and a line on the groups
+ * that have no row.
  */
 #ifndef MM_TEXT_ROWS_H
 #define MM_TEXT_ROWS_H
@@ -12,7 +12,10 @@
 #include "base/strbuf.h"
 #include "report/model/row_choice.h"
 
-/* Titles of the parts. The first three are for what grows: that is known of all rows, of some, of none. */
+/*
+ * Titles of the parts. The first three are for the growing part: growth is known of all rows, of some, of
+ * none.
+ */
 struct text_titles {
 	const char *growing, *both, *unknown;
 	const char *kept;

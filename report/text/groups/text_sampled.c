@@ -11,7 +11,8 @@
 #define CELL_LEAKS 34
 #define CELL_CALLS (TEXT_SAMPLED_WIDTH - CELL_LEAKS - 2)
 
-static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY }, .survival = { .high = 1 } };
+static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY },
+						    .survival = { .high = 1 } };
 
 static const struct summary_sample *sample_of(const struct summary_group *g)
 {
@@ -169,7 +170,10 @@ static int percent_of(double share)
 	return (int)lround(100 * share);
 }
 
-/* "still live after: 3ms 98%, 1s 12%": where it changes, and at the end; if it does. */
+/*
+ * "still live after: 3ms 98%, 1s 12%": the ages at which the share changes, and the last one. Nothing if it
+ * does not change.
+ */
 static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 {
 	double left[SURVIVAL_STEPS];
@@ -193,7 +197,7 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 
 /* --- a group --- */
 
-/* Less than half has gone by the age of which enough is known, but old blocks continue to go. */
+/* Less than half was freed by the age up to which enough is known, but old blocks continue to be freed. */
 static void put_late(struct strbuf *sb, const struct survival *v)
 {
 	strbuf_puts(sb, ", but late: ");
@@ -230,7 +234,7 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	strbuf_putc(sb, '\n');
 }
 
-/* No upper end and no counted hit: the trap has no exposure that could be counted. */
+/* Not if there is neither an upper end nor a counted hit: then the trap has had no exposure that counts. */
 static bool is_rate_known(const struct summary_sample *its)
 {
 	return isfinite(its->allocs.high) || its->allocs.value > 0;

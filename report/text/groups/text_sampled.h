@@ -22,17 +22,17 @@
 
 #define TEXT_SAMPLED_WIDTH 46	/* of the cells of a row */
 
-/* The part about a family's groups in the first line of a report. */
+/* The part of the first line of a report that is about the groups of a family. */
 void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struct text_part *part);
 
 /* The lines of a group, from after its number to its stack. */
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g);
 
-/* In a table: what leaks a minute, or why nothing does; what is allocated. */
+/* Columns of a table: what leaks a minute, or why nothing does; what is allocated. */
 void text_sampled_heads(struct strbuf *sb);
 void text_sampled_cells(struct strbuf *sb, const struct summary_group *g);
 
-/* Of groups without a row: what they allocate a minute, all together. */
+/* What a group allocates a minute: for the sum over the groups without a row. */
 double text_sampled_rate(const struct summary_group *g);
 void text_sampled_more(struct strbuf *sb, double per_minute);
 

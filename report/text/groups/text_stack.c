@@ -10,9 +10,9 @@
 #include "report/text/groups/text_path.h"
 
 #define LINE 100
-#define PLACE_INDENT 9		/* of a frame's place, where it has a line of its own */
+#define PLACE_INDENT 9		/* of the file and line of a frame, if they have a line of their own */
 #define WRAPPERS_WIDTH 86	/* all their names together */
-#define PLACE_WIDTH 26		/* file and line in a table; the function has the rest */
+#define PLACE_WIDTH 26		/* file and line in a table; the function gets the rest */
 #define PLACE_LEAST 12		/* with less room it is left out */
 #define NAME_LEAST 12
 #define FROM " from "		/* before the name of a caller */
@@ -20,7 +20,8 @@
 #define BESIDE_LEAST 8		/* with less room it is left out */
 #define UNNAMED_WIDTH 2		/* of "??" */
 #define TAG_WIDTH 20		/* in a table */
-#define WHERE_LEAST 29		/* beside a tag, even if the line becomes longer: a module and offset */
+/* beside a tag, even if the line becomes longer: enough for a module and offset */
+#define WHERE_LEAST 29
 
 /* What a table shows of a stack. */
 struct shown {
@@ -66,7 +67,9 @@ static void put_whereabouts(struct strbuf *sb, const struct summary_frame *f, si
 		sb->err = code.err;
 }
 
-/* A long name is kept whole, as nothing else says what was called, and has its line for itself. */
+/*
+ * A long name is not cut, as nothing else says what was called; file and line then have a line of their own.
+ */
 static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
@@ -87,7 +90,7 @@ static void put_frame(struct strbuf *sb, size_t i, const struct summary_frame *f
 		sb->err = name.err ? name.err : place.err;
 }
 
-/* So that a reader of the stack does not miss them. */
+/* Name the wrappers in front of the stack, so that a reader does not miss them. */
 static void put_wrappers(struct strbuf *sb, const struct summary_frame *frames, size_t n)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT;
@@ -123,9 +126,9 @@ static void put_source(struct strbuf *sb, const struct summary_frame *f)
 }
 
 /*
- * How much of @width the place gets, after a blank: what the function leaves. A source line gets some of it
- * in any case, and the place of code without a name all that it needs. An offset is shown only if there is
- * room: the name says more.
+ * How much of @width is for file and line, with a blank before them: what the function leaves. A source line
+ * gets some of it in any case, and the module and offset of code without a name all that they need; those of
+ * a named function are shown only if there is room.
  */
 static size_t place_width(const struct shown *s, const struct strbuf *place, const struct strbuf *name,
 			  size_t width)
@@ -196,8 +199,8 @@ static void put_beside(struct strbuf *sb, const struct shown *s, size_t width)
 }
 
 /*
- * Both are cut separately, so that both can be read; if there is hardly any room for both, only the first is
- * shown.
+ * Both names are cut separately, so that both can be read; if there is hardly any room for both, only the
+ * first is shown.
  */
 static void put_names(struct strbuf *sb, const struct shown *s, size_t width)
 {

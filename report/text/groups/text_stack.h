@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* text_stack: stacks in the text reports: as lines, and the one frame of them in the column "where". */
+/* text_stack: stacks in the text reports: as lines, and the allocation site, as one cell of a table. */
 #ifndef MM_TEXT_STACK_H
 #define MM_TEXT_STACK_H
 
@@ -11,7 +11,7 @@
 
 /*
  * A line for each frame behind the wrappers; then how the stack goes on. Lines have at most 100 characters as
- * far as shorter paths help; where the name is long its place has a line of its own:
+ * far as shorter paths help; after a long name, file and line have a line of their own:
  *
  *	#0 session_open (svc+0x1310) /build/.../src/session.c:42
  *	#1 std::_Function_handler<void (request const&), ...>::_M_invoke(...)
@@ -22,10 +22,11 @@ void text_stack(struct strbuf *sb, const struct stack_view *stack);
 /*
  * The first frame after the wrappers: "session_open svc.c:42", at most @width characters of it, with C++
  * names shortened (report/names/shortname.h). @apart is what distinguishes this stack from others in the same
- * table, "make from serve_users", or NULL; if the first frame has no name, its place is shown and its first
- * caller with a name.
+ * table, "make from serve_users", or NULL; if the first frame has no name, its module and offset are shown,
+ * and its first caller with a name.
  */
-void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart, size_t width);
+void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart,
+		   size_t width);
 
 /* The same for a group, with its tag, if it has one. */
 void text_where(struct strbuf *sb, const struct summary_group *g, const struct apart *apart, size_t width);

@@ -59,7 +59,7 @@ static void put_sums(struct strbuf *sb, const struct summary_sum *sums)
 
 void text_verdicts_answer(struct strbuf *sb, const struct summary *s)
 {
-	if (!s->run.verdicts.taken || !s->totals.live_blocks)
+	if (!s->run.verdicts.known || !s->totals.live_blocks)
 		return;
 	put_sums(sb, s->run.verdicts.watched);
 	strbuf_putc(sb, '\n');
@@ -102,10 +102,10 @@ static void put_heap(struct strbuf *sb, const struct summary_verdicts *v)
 
 void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
 {
-	if (!v->told)
+	if (!v->wanted)
 		return;
 	text_label(sb, "verdicts");
-	if (v->taken) {
+	if (v->known) {
 		put_pause(sb, v);
 		put_heap(sb, v);
 	} else {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text_verdicts: which blocks are still reachable, in the words of the text report.
+ * text_verdicts: the verdicts in the text report.
  *
  *	definitely lost 1.0 MiB in 70 blocks, and 3.0 KiB in 9 blocks with them; possibly lost none; still
  *	reachable 96 KiB in 12 blocks

@@ -41,7 +41,7 @@ static void put_sum(struct strbuf *sb, const struct summary_sum *sum)
 
 static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 {
-	if (!v->taken) {
+	if (!v->known) {
 		strbuf_puts(sb, "; which of them are lost is not known: ");
 		strbuf_text(sb, v->why_not ? v->why_not : "it was not asked for");
 		return;
@@ -130,7 +130,7 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 
 /* --- the table --- */
 
-/* The table shows texts; of any other content only its kind. */
+/* The table shows content that is text; of other content only its kind. */
 static void put_content(struct strbuf *sb, const char *content)
 {
 	const char *more = strstr(content, ": ");
@@ -281,7 +281,7 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 	format_percent(sb, (double)g->bytes, (double)r->summary.totals.live_bytes);
 	strbuf_puts(sb, ") in ");
 	format_count(sb, g->blocks, "block");
-	if (r->summary.run.verdicts.taken)
+	if (r->summary.run.verdicts.known)
 		put_verdict(sb, g->verdict);
 	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 	strbuf_puts(sb, "\n    ");
@@ -302,8 +302,8 @@ static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)
 		text_stack(sb, &g->stack);
 }
 
-/* For groups by size that are still reachable, the table says all there is to say. */
-static bool tells_more(const struct summary_group *g)
+/* Not of reachable groups by size: the table has said all of them that is known. */
+static bool has_more(const struct summary_group *g)
 {
 	return (g->verdict != VERDICT_REACHABLE && g->verdict != VERDICT_UNKNOWN) || !g->kind.label ||
 	       g->kind.class_name;
@@ -314,7 +314,7 @@ static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t to
 	size_t shown = 0, left = 0;
 
 	for (size_t i = 0; i < r->summary.ngroups; i++) {
-		if (!tells_more(&r->summary.groups[i]))
+		if (!has_more(&r->summary.groups[i]))
 			continue;
 		if (!top || shown++ < top)
 			put_group(sb, r, i);

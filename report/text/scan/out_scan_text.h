@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * out_scan_text: the report of a scan for people. First what is lost, then what else there is; last how it
- * was looked at:
+ * was found:
  *
  *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900
  *	(1.1 MiB), possibly lost none
@@ -21,7 +21,8 @@
  *	  scanned   2026-11-21 01:46:28 +0000, stopped for 34ms (41ms expected), 12 threads
  *	  ...
  *
- * and, if it was asked, what points where. Names come from the target and are made safe for a terminal (base/strbuf.h).
+ * and, if that was asked, what points where. Names come from the target and are made safe for a terminal
+ * (base/strbuf.h).
  */
 #ifndef MM_OUT_SCAN_TEXT_H
 #define MM_OUT_SCAN_TEXT_H

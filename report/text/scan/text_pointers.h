@@ -15,7 +15,7 @@
 #include "base/strbuf.h"
 #include "report/model/scan.h"
 
-/* At most @top pointers to each address (0: all that are listed). A blank line stands before each answer. */
+/* At most @top pointers to each address (0: all that are listed). Each answer begins with a blank line. */
 void text_pointers(struct strbuf *sb, const struct scan_report *r, size_t top);
 
 #endif

@@ -12,7 +12,7 @@
 #define COLUMN_BYTES 10
 #define COLUMN_SHARE 7
 #define LEFT 12			/* where the text of a line begins */
-#define MUCH 0.25		/* if so much of the heap is free, that is worth a sentence */
+#define MUCH 0.25		/* if this share of the heap is free, that is worth a sentence */
 #define MUCH_BYTES (1u << 20)
 
 static void put_time(struct strbuf *sb, int64_t start_ns)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* upto: every address in and around small arrays, compared with counting. */
+/* addr_search: every address in and around small arrays, compared with counting. */
 #include "base/addr_search.h"
 
 #include <setjmp.h>

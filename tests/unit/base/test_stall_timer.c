@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* patience: time in which nothing could run does not count. */
+/* stall_timer: time in which nothing could run does not count. */
 #include "base/stall_timer.h"
 
 #include <setjmp.h>

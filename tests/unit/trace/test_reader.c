@@ -310,7 +310,8 @@ static void packed_blocks(void **state)
 	assert_int_equal(packer_pack(p, payload, sizeof(payload), &out, &n), MMT_CODEC_ZSTD);
 	image_head(&image);
 	image_block(&image,
-		    (struct block_head){ 0, sizeof(payload), (uint32_t)n, MMT_CODEC_ZSTD, IMAGE_TAG, 0 }, out);
+		    (struct block_head){ 0, sizeof(payload), (uint32_t)n, MMT_CODEC_ZSTD, IMAGE_TAG, 0 },
+		    out);
 	packer_free(p);
 	assert_int_equal(read_bytes(strbuf_str(&image.bytes), image.bytes.len), 0);
 	assert_int_equal(tape.nevents, MMT_BLOCK_MAX);
@@ -378,7 +379,7 @@ static int count_families(void *ctx, const struct fact *f)
 	return 0;
 }
 
-/* --- what the reader knows beside the facts --- */
+/* --- what the reader knows besides the facts --- */
 
 struct parts {
 	struct reader *reader;
@@ -456,8 +457,9 @@ static void no_damage(void *ctx, const struct reader_damage *d)
 static void families(void **state)
 {
 	const struct fact f[] = {
-		{ .kind = MMT_FREE }, { .kind = MMT_FAMILY, .family = 3 }, { .kind = MMT_FREE }, { .kind = MMT_FREE },
-		{ .kind = MMT_FAMILY, .family = 3 }, { .kind = MMT_TIME }, { .kind = MMT_FREE },
+		{ .kind = MMT_FREE }, { .kind = MMT_FAMILY, .family = 3 }, { .kind = MMT_FREE },
+		{ .kind = MMT_FREE }, { .kind = MMT_FAMILY, .family = 3 }, { .kind = MMT_TIME },
+		{ .kind = MMT_FREE },
 	};
 	cleanup_strbuf struct strbuf got = STRBUF_INIT;
 	struct reader *r;
@@ -538,7 +540,8 @@ static void made_to_take_for_ever(void **state)
 	assert_int_equal(tape.ndamage, 1);
 	assert_damage(0, MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD, true);
 	/* the same without a file head: it is not even opened */
-	assert_int_equal(read_bytes(strbuf_str(&image.bytes) + MMT_FILE_HEAD, image.bytes.len - MMT_FILE_HEAD),
+	assert_int_equal(read_bytes(strbuf_str(&image.bytes) + MMT_FILE_HEAD,
+				    image.bytes.len - MMT_FILE_HEAD),
 			 -EINVAL);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
 	assert_in_range(end.tv_sec - begin.tv_sec, 0, 10);

@@ -102,7 +102,8 @@ static void at_random(void **state)
 
 static void time_never_goes_back(void **state)
 {
-	const struct fact late = { .kind = MMT_TIME, .time_us = MOST }, early = { .kind = MMT_TIME, .time_us = 5 };
+	const struct fact late = { .kind = MMT_TIME, .time_us = MOST },
+			  early = { .kind = MMT_TIME, .time_us = 5 };
 	cleanup_strbuf struct strbuf out = STRBUF_INIT;
 	struct encoder e;
 
@@ -121,7 +122,8 @@ static void time_never_goes_back(void **state)
 static void usual_events_are_small(void **state)
 {
 	const struct fact start = { .kind = MMT_FORGET, .block.addr = 0x7f1234567890 };
-	const struct fact alloc = { .kind = MMT_ALLOC, .time_us = 5, .block = { .addr = 0x7f12345678b0, .size = 24, .stack = 3 } };
+	const struct fact alloc = { .kind = MMT_ALLOC, .time_us = 5,
+				    .block = { .addr = 0x7f12345678b0, .size = 24, .stack = 3 } };
 	const struct fact release = { .kind = MMT_FREE, .time_us = 11, .block.addr = 0x7f1234567890 };
 	struct encoder e;
 
@@ -236,7 +238,8 @@ static void what_the_encoder_refuses(void **state)
 	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
 	const struct fact no_info = { .kind = MMT_INFO, .info = 26 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
-					  .place = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 } };
+					  .place = { .points = example_points,
+						     .npoints = MMT_SERIES_POINTS + 1 } };
 	const struct fact_sample tall = { .nsteps = MMT_SAMPLE_STEPS + 1 };
 	const struct fact too_old = INFORMATION(SAMPLE, .sample = { 1, &tall });
 	struct encoder e;
@@ -364,7 +367,8 @@ static const struct odd odd[] = {
 	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 0 \"g\" NULL\n"),
 	ODD("\x1f\x03\x04\x05\x02g\x01", -EPROTO, ""),
 	/* so many uses do not fit; and just as many do */
-	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0, "17.0 @0 0x10 5 -1 0 0: 7 +1 -0 8 +0 -3\n"),
+	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0,
+	    "17.0 @0 0x10 5 -1 0 0: 7 +1 -0 8 +0 -3\n"),
 	ODD("\x11\x00\x05\x01\x00\x03\x07\x01\x00\x08\x00\x03", -EPROTO, ""),
 	ODD("\x11\x00\x05\x01\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", -EPROTO, ""),
 };
@@ -398,30 +402,48 @@ static const struct { struct fact fact; const char *bytes; size_t n;
 	    .object = { 0x5000, 1000, -2, true, false,
 			(const struct fact_use[]){ { 5, 3, 0 }, { 6, 0, 255 } }, 2 } },
 	  BYTES("\x11\x80\x28\xe8\x07\x03\x01\x02\x05\x03\x00\x06\x00\xff\x01") },
-	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true, false }),
-	  BYTES("\x1f\x03\x0b\x01\x05"
-		"dict"
-		"\x01\x04"
-		"obj") },
-	{ INFORMATION(FAMILY_NAME, .family_name = { 2, "ma", "on", false, true }),
-	  BYTES("\x1f\x03\x08\x02\x03"
-		"ma"
-		"\x02\x03"
-		"on") },
-	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }),
-	  BYTES("\x1f\x05\x04\x07\x10\x00\x03") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 1, "dict", "obj", true, false }), BYTES("\x1f\x03\x0b\x01"
+											    "\x05"
+											    "dict"
+											    "\x01\x04"
+											    "obj") },
+	{ INFORMATION(FAMILY_NAME, .family_name = { 2, "ma", "on", false, true }), BYTES("\x1f\x03\x08\x02"
+											 "\x03"
+											 "ma"
+											 "\x02\x03"
+											 "on") },
+	{ INFORMATION(FRAME, .frame = { 7, FACT_NONE, 16, true, true }), BYTES("\x1f\x05\x04\x07\x10\x00"
+									       "\x03") },
 	{ INFORMATION(STACK, .stack = { 2, 1, MMT_END_WHOLE, 4 }), BYTES("\x1f\x07\x04\x02\x01\x00\x04") },
 	{ INFORMATION(TAG, .tag = { 3, "char" }), BYTES("\x1f\x12\x06\x03\x05"
 							"char") },
 	{ INFORMATION(SKIP, .skip = "read"), BYTES("\x1f\x13\x05\x05"
 						   "read") },
-	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 128, true, 2, { { 9, 1, 0 }, { 8, 0, 2 } }, 12, 13, 14 } }), BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00\x02\x0c\x0d\x0e") },
+	{ INFORMATION(SAMPLE, .sample = { 5, &(const struct fact_sample){ 1,
+									  2,
+									  3,
+									  4,
+									  5,
+									  6,
+									  7,
+									  8,
+									  9,
+									  10,
+									  128,
+									  true,
+									  2,
+									  { { 9, 1, 0 }, { 8, 0, 2 } },
+									  12,
+									  13,
+									  14 } }),
+	  BYTES("\x1f\x16\x18\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00"
+		"\x02\x0c\x0d\x0e") },
 	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
 	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
-	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }),
-	  BYTES("\x1f\x18\x09\x06\x02"
-		"w"
-		"\x01\x02\x03\x04\x05\x06") },
+	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }), BYTES("\x1f\x18\x09\x06\x02"
+										 "w"
+										 "\x01\x02\x03\x04\x05"
+										 "\x06") },
 	{ INFORMATION(RUNTIME, .runtime = "go"), BYTES("\x1f\x19\x03\x03"
 						       "go") },
 };

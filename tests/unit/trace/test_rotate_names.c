@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pieces: each can be read alone, all together are the run, and names are written into all of them at the
- * end.
+ * rotate_names: each piece can be read alone, all together are the run, and names are written into all of
+ * them at the end.
  */
 #include "trace/rotate_names.h"
 
@@ -75,8 +75,8 @@ static int finish(void *ctx, struct writer *w, uint32_t piece)
 
 static struct writer *open_pieces(const char *path, struct turns *turns, uint64_t rotate)
 {
-	const struct writer_options opt = { .path = path, .rotate_bytes = rotate, .defs = &defs, .run_tag = TAG,
-					    .begin = begin, .finish = finish, .ctx = turns };
+	const struct writer_options opt = { .path = path, .rotate_bytes = rotate, .defs = &defs,
+					    .run_tag = TAG, .begin = begin, .finish = finish, .ctx = turns };
 	struct writer *w;
 
 	assert_int_equal(writer_open(&opt, &w), 0);

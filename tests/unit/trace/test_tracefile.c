@@ -13,8 +13,10 @@
 
 static void refused(void **state)
 {
-	const struct writer_options opt = { .path = "link", .defs = &defs }, none = { .path = "no/where", .defs = &defs },
-				    folder = { .path = ".", .defs = &defs }, full = { .path = "/dev/full", .defs = &defs };
+	const struct writer_options opt = { .path = "link", .defs = &defs },
+				    none = { .path = "no/where", .defs = &defs },
+				    folder = { .path = ".", .defs = &defs },
+				    full = { .path = "/dev/full", .defs = &defs };
 	struct writer *w;
 	struct stat st;
 
@@ -84,7 +86,7 @@ static void a_fifo(void **state)
 }
 
 /* The error if the FIFO is not read; the writer has not waited for long. */
-static void a_fifo_that_nobody_reads(void **state)
+static void a_fifo_that_is_not_read(void **state)
 {
 	const struct fact f = { .kind = MMT_TIME };
 	time_t start = time(NULL);
@@ -244,7 +246,7 @@ int main(void)
 		TEST(refused),
 		TEST(an_old_file),
 		TEST(a_fifo),
-		TEST(a_fifo_that_nobody_reads),
+		TEST(a_fifo_that_is_not_read),
 		TEST(a_fifo_that_is_read_late),
 		TEST(no_room),
 		TEST(no_room_at_the_ends),

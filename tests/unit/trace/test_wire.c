@@ -270,7 +270,8 @@ static void a_bomb(void **state)
 		at[3] = 0;
 	}
 	assert_int_equal(unpacker_new(&u), 0);
-	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(bomb), MMT_BLOCK_MAX, &out), -EPROTO);
+	assert_int_equal(unpacker_unpack(u, MMT_CODEC_ZSTD, bomb, sizeof(bomb), MMT_BLOCK_MAX, &out),
+			 -EPROTO);
 	/* the same, and harmless: eight of them make a block */
 	uint32_t last = 131072u << 3 | 1 << 1 | 1;
 	memcpy(bomb + sizeof(frame) + 4 * 7, &last, 3);

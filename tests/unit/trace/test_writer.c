@@ -64,7 +64,9 @@ static void every_kind(void **state)
 static void places_have_family_and_stack(void **state)
 {
 	const struct fact family = { .kind = MMT_FAMILY, .family = 3 };
-	struct fact place = INFORMATION(PLACE, .place = { .stack = 4, .allocs = 5, .points = example_points, .npoints = 2 });
+	struct fact place =
+		INFORMATION(PLACE,
+			    .place = { .stack = 4, .allocs = 5, .points = example_points, .npoints = 2 });
 	struct writer *w = open_writer("t.mmt", 0, false);
 	struct tape got;
 
@@ -179,7 +181,8 @@ static void errors_of_the_caller(void **state)
 {
 	static char text[MMT_BLOCK_MAX];
 	const struct fact unknown = EVENT(ALLOC, .addr = 16, .stack = EXAMPLE_STACKS);
-	const struct fact twice = EVENT(TWICE, .addr = 16, .stack = 1, .first = 0, .alloc = EXAMPLE_STACKS + 1);
+	const struct fact twice =
+		EVENT(TWICE, .addr = 16, .stack = 1, .first = 0, .alloc = EXAMPLE_STACKS + 1);
 	const struct fact good = EVENT(ALLOC, .addr = 32, .size = 1, .stack = 1), none = { .kind = 20 };
 	const struct fact note = INFORMATION(NOTE, .note = text);
 	struct writer *w = open_writer("t.mmt", 0, false);
@@ -261,7 +264,8 @@ static void readable_at_any_time(void **state)
 /* Also from one block to the next, whose first time is absolute. */
 static void time_never_goes_back(void **state)
 {
-	const struct fact late = { .kind = MMT_TIME, .time_us = 5000000 }, early = { .kind = MMT_TIME, .time_us = 7 };
+	const struct fact late = { .kind = MMT_TIME, .time_us = 5000000 },
+			  early = { .kind = MMT_TIME, .time_us = 7 };
 	struct writer *w = open_writer("t.mmt", 0, false);
 	struct tape got;
 
@@ -303,7 +307,8 @@ static size_t read_example(int home, uint8_t *bytes, size_t max)
 
 static int begin_example(void *ctx, struct writer *w, uint32_t piece)
 {
-	const struct fact f = INFORMATION(RUN, .run = { .start_ns = 1700000000000000000, .frontend = "ptrace" });
+	const struct fact f =
+		INFORMATION(RUN, .run = { .start_ns = 1700000000000000000, .frontend = "ptrace" });
 
 	(void)ctx;
 	(void)piece;
@@ -312,13 +317,16 @@ static int begin_example(void *ctx, struct writer *w, uint32_t piece)
 
 static void the_documents_example(void **state)
 {
-	const struct fact first = { .kind = MMT_ALLOC, .time_us = 1000, .block = { .addr = 0x5000, .size = 24, .stack = 0 } };
-	const struct fact second = { .kind = MMT_ALLOC, .time_us = 1003, .block = { .addr = 0x5028, .size = 200, .stack = 0 } };
+	const struct fact first = { .kind = MMT_ALLOC, .time_us = 1000,
+				    .block = { .addr = 0x5000, .size = 24, .stack = 0 } };
+	const struct fact second = { .kind = MMT_ALLOC, .time_us = 1003,
+				     .block = { .addr = 0x5028, .size = 200, .stack = 0 } };
 	const struct fact release = { .kind = MMT_FREE, .time_us = 1020, .block.addr = 0x5000 };
 	const struct fact end = { .kind = MMT_INFO, .info = MMT_END, .time_us = 2000 };
 	const struct fact_name name = { "main", NULL, "svc.c", 12, false };
-	const struct writer_options opt = { .path = "t.mmt", .stored = true, .defs = &defs, .run_tag = 0x12345678,
-					    .begin = begin_example };
+	const struct writer_options opt = {
+		.path = "t.mmt", .stored = true, .defs = &defs, .run_tag = 0x12345678, .begin = begin_example
+	};
 	const struct folder *folder = *state;
 	uint8_t want[1024];
 	cleanup_free char *got = NULL;

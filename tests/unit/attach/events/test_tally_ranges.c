@@ -133,7 +133,7 @@ static void assert_calls(uint64_t allocs, uint64_t frees, uint64_t taken)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < recorder.ledger.books[0].nplaces; i++)
-		sum += recorder.ledger.books[0].places[i].taken;
+		sum += recorder.ledger.books[0].places[i].allocated_bytes;
 	assert_int_equal(recorder.ledger.allocs, allocs);
 	assert_int_equal(recorder.ledger.frees, frees);
 	assert_int_equal(sum, taken);

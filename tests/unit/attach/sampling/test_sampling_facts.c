@@ -36,8 +36,10 @@ static int setup(void **state)
 {
 	static const struct fact run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };
 	static const struct fact target = { .kind = MMT_INFO, .info = MMT_TARGET, .target = { .pid = 77 } };
-	static const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "libc" } };
-	static const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = STACK } };
+	static const struct fact family = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+					    .family_name = { .number = 0, .name = "libc" } };
+	static const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK,
+					   .stack = { .number = STACK } };
 
 	(void)state;
 	assert_int_equal(recorder_init(&recorder), 0);
@@ -48,7 +50,8 @@ static int setup(void **state)
 	planting.nrules = 1;
 	targets.n = 1;
 	/* no trap: its counts are all in `before` */
-	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES, .before = { .exposed_us = 1000 } };
+	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES,
+				       .before = { .exposed_us = 1000 } };
 	sites = (struct sampling_sites){ .all = &site, .n = 1, .planting = &planting, .targets = &targets };
 	assert_int_equal(block_poll_new(getpid(), 0, over, NULL, &poll), 0);
 	sampling_stacks_init(&stacks, poll, BEGIN);
@@ -106,7 +109,7 @@ static void a_change_is_told_once(void **state)
  * The trap was planted for more than an eighth longer, without a hit: the rate is lower than the one
  * recorded.
  */
-static void that_nothing_came_is_news(void **state)
+static void a_time_without_hits_is_recorded(void **state)
 {
 	(void)state;
 	see(1);
@@ -132,7 +135,7 @@ static void at_the_end_all_is_told(void **state)
  * The counts of a stack from when it was inside of a wrapper are discarded: that is recorded once, and no
  * more.
  */
-static void what_is_forgotten_is_told_of_once(void **state)
+static void a_stack_that_is_cleared_is_recorded_once(void **state)
 {
 	taddr addr;
 
@@ -213,9 +216,9 @@ int main(void)
 #define facts_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		facts_test(a_change_is_told_once),
-		facts_test(that_nothing_came_is_news),
+		facts_test(a_time_without_hits_is_recorded),
 		facts_test(at_the_end_all_is_told),
-		facts_test(what_is_forgotten_is_told_of_once),
+		facts_test(a_stack_that_is_cleared_is_recorded_once),
 		facts_test(what_became_of_its_blocks),
 		facts_test(how_long_it_was_watched_of_late),
 		facts_test(what_was_missed),

@@ -48,8 +48,11 @@ enum { INNER, OUTER, SITES };
 
 static int setup(void **state)
 {
-	const struct sampling_site inner = { .addr = (taddr)(uintptr_t)tried + 1, .function = (taddr)(uintptr_t)tried, .number = 0, .role = SAMPLING_TAKES };
-	const struct sampling_site outer = { .addr = 0x1000, .number = SAMPLING_NONE, .role = SAMPLING_TRIAL };
+	const struct sampling_site inner = { .addr = (taddr)(uintptr_t)tried + 1,
+					     .function = (taddr)(uintptr_t)tried, .number = 0,
+					     .role = SAMPLING_TAKES };
+	const struct sampling_site outer = { .addr = 0x1000, .number = SAMPLING_NONE,
+					     .role = SAMPLING_TRIAL };
 
 	(void)state;
 	keeper.shared = calloc(1, sizeof(*keeper.shared));
@@ -105,11 +108,12 @@ static struct sampling_trial *begin(void)
 static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
 	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
-	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns }, .regs = { .rax = what, .rsp = SP + 0x40 } };
+	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns },
+					.regs = { .rax = what, .rsp = SP + 0x40 } };
 
 	if (tid == TID)
 		assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
-	sampling_parents_came(&parents, OUTER, &hit);
+	sampling_parents_trial_hit(&parents, OUTER, &hit);
 }
 
 static void comes_out(uint32_t tid, uint64_t what)
@@ -135,43 +139,43 @@ static void several_direct_callers_are_worth_it(void **state)
 	taddr one = tried(), other = other_caller();
 
 	(void)state;
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
 	/* with a single caller there is nothing to find out */
 	assert_int_equal(parents.trials[0].function, 0);
-	sampling_parents_saw(&parents, INNER, 0, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, 0, BEGIN);
 	assert_int_equal(parents.trials[0].function, 0);	/* the caller must be known */
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].function, sites.all[INNER].function);
 	assert_int_equal(sites.all[INNER].tries, 1);
 	/* from now on the calls are counted by caller */
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].hits, 3);
 	assert_true(parents.trials[0].callers[0].addr == one && parents.trials[0].callers[0].hits == 2);
 	assert_true(parents.trials[0].callers[1].addr == other && parents.trials[0].callers[1].hits == 1);
 }
 
 /* A caller gets its trap as soon as it is seen, not when a thread waits for it. */
-static void callers_have_a_trap_before_anybody_is_held(void **state)
+static void callers_have_a_trap_before_a_thread_is_held(void **state)
 {
 	taddr one = tried(), other = other_caller();
 	const struct sampling_trial *t = &parents.trials[0];
 
 	(void)state;
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	sampling_parents_hold(&parents, BEGIN);
 	/* no caller has a trap yet that the thread could reach, */
 	assert_int_equal(keeper.shared->meters[0].hold, 0);
 	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake up for */
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
 	assert_int_equal(t->nouter, 1);
 	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
-	sampling_parents_saw(&parents, INNER, one, BEGIN);
-	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);	/* not behind a call */
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other + 1, BEGIN);	/* not behind a call */
 	assert_int_equal(t->nouter, 1);
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(t->nouter, 2);
 	assert_int_equal(planting.nwaiting, 2);
 	sampling_parents_hold(&parents, BEGIN + SECOND);
@@ -208,19 +212,19 @@ static void what_is_not_tried(void **state)
 	taddr one = tried(), other = other_caller();
 
 	(void)state;
-	sampling_parents_saw(&parents, INNER, one + 1, BEGIN);
-	sampling_parents_saw(&parents, INNER, other + 1, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, one + 1, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other + 1, BEGIN);
 	assert_int_equal(parents.trials[0].function, 0);
 	sites.all[INNER].role = SAMPLING_INNER;
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].function, 0);
 	sites.all[INNER].role = SAMPLING_TAKES;
 	targets.all[0].level = SAMPLING_LEVELS;
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].function, 0);
 	targets.all[0].level = 0;
 	sites.all[INNER].tries = 4;
-	sampling_parents_saw(&parents, INNER, other, BEGIN);
+	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
 	assert_int_equal(parents.trials[0].function, 0);
 }
 
@@ -267,9 +271,9 @@ static void threads_that_were_not_held(void **state)
 
 /*
  * The thread was to reach a trap that was lifted by the time it came. If it has another value the next time
- * it comes there, that shows nothing. If it has the block, that counts, whenever it comes.
+ * it comes there, that proves nothing. If it has the block, that counts, whenever it comes.
  */
-static void who_came_out_unseen(void **state)
+static void a_thread_that_returned_unseen(void **state)
 {
 	struct sampling_trial *t = begin();
 
@@ -290,16 +294,17 @@ static void who_came_out_unseen(void **state)
 	assert_int_equal(t->other, 0);
 }
 
-/* It was held for one function, came out unseen, and reaches a caller of another function on trial. */
-static void who_was_led_elsewhere(void **state)
+/* It was held for one function, returned unseen, and reaches a caller of another function on trial. */
+static void a_thread_that_reaches_another_trap(void **state)
 {
 	struct sampling_trial *t = begin();
 	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN };
-	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN }, .regs = { .rax = BLOCK + SIZE, .rsp = SP } };
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN },
+					.regs = { .rax = BLOCK + SIZE, .rsp = SP } };
 
 	(void)state;
 	assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
-	sampling_parents_came(&parents, OUTER, &hit);
+	sampling_parents_trial_hit(&parents, OUTER, &hit);
 	assert_true(!t->same && !t->other);
 }
 
@@ -336,7 +341,7 @@ static void held_at_its_caller(const struct sampling_trial *t, taddr below)
 	};
 
 	assert_int_equal(t->depth, 9 * 8);
-	sampling_parents_came(&parents, OUTER, &hit);
+	sampling_parents_trial_hit(&parents, OUTER, &hit);
 }
 
 static void it_was_called_just_before(void **state)
@@ -353,7 +358,7 @@ static void it_was_called_just_before(void **state)
 	assert_true(targets.n == 2 && targets.all[1].home == home &&
 		    targets.all[1].addr == sites.all[INNER].function - home->bias);
 	assert_true(targets.all[1].level == 1 && targets.all[1].delta == 0);
-	assert_int_equal(parents.passing, 1);
+	assert_int_equal(parents.nwrappers, 1);
 }
 
 static void counted(uint32_t site, uint64_t hits)
@@ -377,7 +382,7 @@ static void held_no_more(void **state)
  * If the stack shows nothing, the decision compares how often the function returns with how often it
  * allocates.
  */
-static void where_the_stack_does_not_tell(void **state)
+static void where_the_stack_shows_nothing(void **state)
 {
 	struct sampling_trial *t = checking();
 
@@ -427,18 +432,18 @@ int main(void)
 #define parents_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		parents_test(several_direct_callers_are_worth_it),
-		parents_test(callers_have_a_trap_before_anybody_is_held),
+		parents_test(callers_have_a_trap_before_a_thread_is_held),
 		parents_test(what_a_hold_has_cost_is_paid_for_before_the_next),
 		parents_test(what_is_not_tried),
 		parents_test(something_else_comes_out),
 		parents_test(a_place_inside_of_it),
 		parents_test(threads_that_were_not_held),
-		parents_test(who_came_out_unseen),
-		parents_test(who_was_led_elsewhere),
+		parents_test(a_thread_that_returned_unseen),
+		parents_test(a_thread_that_reaches_another_trap),
 		parents_test(nobody_came),
 		parents_test(it_was_called_just_before),
 		parents_test(held_no_more),
-		parents_test(where_the_stack_does_not_tell),
+		parents_test(where_the_stack_shows_nothing),
 		parents_test(it_returns_what_it_has),
 		parents_test(calls_of_others_do_not_count),
 	};

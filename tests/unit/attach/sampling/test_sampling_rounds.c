@@ -51,7 +51,8 @@ static struct sampling_stack *add(uint64_t rate)
 {
 	const uint32_t i = (uint32_t)sites.n++;
 
-	sites.all[i] = (struct sampling_site){ .number = i, .role = SAMPLING_TAKES, .before = { .hits = rate, .exposed_us = 1000000 } };
+	sites.all[i] = (struct sampling_site){ .number = i, .role = SAMPLING_TAKES,
+					       .before = { .hits = rate, .exposed_us = 1000000 } };
 	stacks.all[stacks.n++] = (struct sampling_stack){ .site = i, .seen = rate };
 	return &stacks.all[i];
 }
@@ -200,7 +201,7 @@ static void hot_candidates_share_their_part(void **state)
  * 89 hits a second can be paid for. A share is 22, and two candidates need less; that leaves 29 for each of
  * the others: one needs 28, and 31 are left for the last.
  */
-static void who_needs_less_leaves_the_rest(void **state)
+static void a_site_that_needs_less_leaves_the_rest(void **state)
 {
 	(void)state;
 	stay(add(100000), 20);
@@ -319,7 +320,7 @@ static void what_others_leave_is_the_candidates(void **state)
 }
 
 /* No site wants more, or there is no candidate that could. */
-static void what_nobody_wants_is_not_kept_for_candidates(void **state)
+static void unused_budget_is_not_reserved_for_candidates(void **state)
 {
 	(void)state;
 	stay(add(10), 20);
@@ -402,8 +403,8 @@ static void a_quota_is_not_changed_for_little(void **state)
 }
 
 /*
- * How long their rounds really are is up to the keeper (keeper/budget/round_queue.h), which knows what they cost.
- * Candidates have priority.
+ * How long their rounds really are is up to the keeper (keeper/budget/round_queue.h), which knows what they
+ * cost. Candidates have priority.
  */
 static void only_candidates_go_ahead(void **state)
 {
@@ -461,11 +462,11 @@ int main(void)
 		rounds_test(what_stays_is_watched_closely),
 		rounds_test(what_goes_late_is_no_candidate),
 		rounds_test(hot_candidates_share_their_part),
-		rounds_test(who_needs_less_leaves_the_rest),
+		rounds_test(a_site_that_needs_less_leaves_the_rest),
 		rounds_test(bunches_have_rounds_as_large_as_can_be_paid_at_once),
 		rounds_test(bunches_do_not_wait_for_long),
 		rounds_test(what_others_leave_is_the_candidates),
-		rounds_test(what_nobody_wants_is_not_kept_for_candidates),
+		rounds_test(unused_budget_is_not_reserved_for_candidates),
 		rounds_test(nothing_new_is_not_nothing),
 		rounds_test(what_was_counted_of_others_is_forgotten),
 		rounds_test(what_was_half_an_hour_ago_does_not_matter),

@@ -146,7 +146,7 @@ static void there_is_an_end_to_stacks(void **state)
 	for (uint32_t n = 0; n < SAMPLING_STACKS; n++)
 		assert_int_equal(sampling_stacks_find(&s, n, 0, &i), 0);
 	assert_int_equal(sampling_stacks_find(&s, SAMPLING_STACKS, 0, &i), -ENOSPC);
-	assert_int_equal(s.not_tracked, 1);
+	assert_int_equal(s.stacks_without_room, 1);
 	assert_int_equal(sampling_stacks_find(&s, 5, 0, &i), 0);
 	assert_int_equal(i, 5);
 }

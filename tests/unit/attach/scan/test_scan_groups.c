@@ -34,7 +34,7 @@ static struct made *begin(void)
 	m->sc.reach.verdict = m->verdict;
 	m->sc.reach.leader = m->leader;
 	scan_init(&m->sc.report);
-	m->sc.report.summary.run.verdicts.taken = true;
+	m->sc.report.summary.run.verdicts.known = true;
 	return m;
 }
 

@@ -228,8 +228,10 @@ static void test_strings(void **state)
 static void test_several(void **state)
 {
 	struct content all[4] = {
-		{ .kind = CONTENT_TEXT, .sample = "one" }, { .kind = CONTENT_TEXT, .sample = "two", .more = true },
-		{ .kind = CONTENT_TEXT, .sample = "one" }, { .kind = CONTENT_ZEROS },
+		{ .kind = CONTENT_TEXT, .sample = "one" },
+		{ .kind = CONTENT_TEXT, .sample = "two", .more = true },
+		{ .kind = CONTENT_TEXT, .sample = "one" },
+		{ .kind = CONTENT_ZEROS },
 	};
 
 	(void)state;

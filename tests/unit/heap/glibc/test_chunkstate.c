@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chunkstate, tcachekey, alikeness: what the words around a block show, in one look or two. */
+/* chunkstate, tcachekey, block_identity: what the words around a block show, in one look or two. */
 #include "heap/glibc/chunkstate.h"
 
 #include <setjmp.h>
@@ -167,7 +167,7 @@ static void a_key_that_was_none(void **state)
 	assert_true(tcachekey_is(&given, &l));
 }
 
-/* --- alikeness --- */
+/* --- which words tell blocks apart --- */
 
 static struct chunkstate state_of(uint64_t word0, uint64_t word1)
 {
@@ -216,7 +216,8 @@ static void what_nobody_has_written_to(void **state)
 	assert_int_equal(block_identity_compare(&k, 1, &blank, &written), IDENTITY_ALIKE);
 	assert_int_equal(block_identity_compare(&k, 1, &written, &blank), IDENTITY_DIFFERENT);
 	for (uint64_t i = 0; i < 10; i++)
-		block_identity_learn(&k, 1, &(struct chunkstate){ .hashes = { (uint16_t)i }, .nwords = 5 }, NULL);
+		block_identity_learn(&k, 1, &(struct chunkstate){ .hashes = { (uint16_t)i }, .nwords = 5 },
+				     NULL);
 	/* a link that was left there shows nothing, although it differs from block to block */
 	assert_int_equal(block_identity_compare(&k, 1, &blank, &blank), IDENTITY_ALIKE);
 	block_identity_fini(&k);

@@ -87,11 +87,14 @@ static void fill_up(uint64_t left)
 /* Arena 1's heap; @top is the offset of the top in this heap; 0: it is in another heap of the arena. */
 static void walk(uint64_t top)
 {
-	const struct glibc_region r = { .lo = LO, .first = LO, .hi = LO + SIZE, .arena = 1, .ends_in_top = top != 0 };
+	const struct glibc_region r = {
+		.lo = LO, .first = LO, .hi = LO + SIZE, .arena = 1, .ends_in_top = top != 0
+	};
 
 	example_seal(&m);
 	census = (struct census){ .arenas = calloc(2, sizeof(*census.arenas)), .narenas = 2 };
-	glibc = (struct glibc){ .s = &m.s, .c = &census, .view = snapshot_cursor_of(&m.s), .arenas = calloc(2, sizeof(*glibc.arenas)), .narenas = 2 };
+	glibc = (struct glibc){ .s = &m.s, .c = &census, .cursor = snapshot_cursor_of(&m.s),
+				.arenas = calloc(2, sizeof(*glibc.arenas)), .narenas = 2 };
 	assert_true(census.arenas && glibc.arenas);
 	/* there are no bins to compare with */
 	glibc.arenas[0].edges_known = glibc.arenas[1].edges_known = true;
@@ -120,7 +123,8 @@ static void assert_whole(size_t blocks, size_t freed, uint64_t top, uint64_t oth
 	assert_int_equal(a->walked_bytes, SIZE);
 	assert_int_equal(a->used.bytes + a->bins.bytes + a->top_bytes + a->other_bytes, SIZE);
 	assert_int_equal(census.nareas, 1);
-	assert_true(census.areas[0].lo == LO && census.areas[0].hi == LO + SIZE && census.areas[0].arena == 1);
+	assert_true(census.areas[0].lo == LO && census.areas[0].hi == LO + SIZE &&
+		    census.areas[0].arena == 1);
 }
 
 static void chunks_and_a_top(void **state)

@@ -51,7 +51,9 @@ static struct heap *heap_for(size_t room, size_t size)
 	h->heap = example_map(&h->m, HEAP, size, "rw-p", "[heap]");
 	h->area = (struct census_area){ HEAP, HEAP + size, 0 };
 	h->census = (struct census){ .known = true, .blocks = h->blocks, .areas = &h->area, .nareas = 1 };
-	h->in = (struct reach_input){ .snapshot = &h->m.s, .census = &h->census, .blocks = h->blocks, .heuristics = REACH_ALL };
+	h->in = (struct reach_input){
+		.snapshot = &h->m.s, .census = &h->census, .blocks = h->blocks, .heuristics = REACH_ALL
+	};
 	return h;
 }
 
@@ -102,7 +104,8 @@ static void run(struct heap *h)
 static void expect(struct heap *h, size_t block, enum verdict v)
 {
 	if (h->r.verdict[block] != v)
-		fail_msg("block %zu is %s, not %s", block, verdict_name(h->r.verdict[block]), verdict_name(v));
+		fail_msg("block %zu is %s, not %s", block, verdict_name(h->r.verdict[block]),
+			 verdict_name(v));
 }
 
 /* --- rules --- */

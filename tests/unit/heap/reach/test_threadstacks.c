@@ -345,7 +345,8 @@ static void crowd_init(struct memory_example *m, size_t n, bool broken)
 	stacks = example_map(m, CROWD_STACKS, 2 * n * 4096, "rw-p", "");
 	libc = example_map(m, LIBC, 0x1000, "rw-p", "/lib/ld.so");
 	for (size_t i = 0; i < 2 * n; i++) {
-		const taddr lo = CROWD_STACKS + i * 4096, pthread = lo + 4096 - STRUCT, link = pthread + 0x2c0;
+		const taddr lo = CROWD_STACKS + i * 4096, pthread = lo + 4096 - STRUCT,
+			    link = pthread + 0x2c0;
 		uint64_t *w = stacks + (pthread - CROWD_STACKS) / 8;
 		taddr *before = i % 2 ? &ended : &last;
 		int32_t tid = i % 2 ? -1 : (int32_t)(1001 + i);
@@ -355,7 +356,8 @@ static void crowd_init(struct memory_example *m, size_t n, bool broken)
 		w[0x690 / 8] = lo;
 		w[0x698 / 8] = 4096;
 		w[0x2c8 / 8] = *before;
-		*(*before >= LIBC ? libc + (*before - LIBC) / 8 : stacks + (*before - CROWD_STACKS) / 8) = link;
+		*(*before >= LIBC ? libc + (*before - LIBC) / 8 : stacks + (*before - CROWD_STACKS) / 8) =
+			link;
 		*before = link;
 		if (!(i % 2))
 			example_thread(m, tid, lo + 0x400)->regs.fs_base = pthread;
@@ -411,7 +413,8 @@ static void test_crowd_in_time(void **state)
 	(void)state;
 	for (int broken = 0; broken < 2; broken++) {
 		struct threadstacks few, many;
-		const double one = crowd_find(CROWD / 10, broken, &few), ten = crowd_find(CROWD, broken, &many);
+		const double one = crowd_find(CROWD / 10, broken, &few),
+			     ten = crowd_find(CROWD, broken, &many);
 
 		assert_int_equal(many.unsure, broken);
 		threadstacks_fini(&few);

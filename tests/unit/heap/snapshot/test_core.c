@@ -383,8 +383,9 @@ static void many(unsigned n, bool sections)
 	sh.sh_info = n + 1;
 	ph[0] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = end };
 	for (unsigned i = 1; i <= n; i++) {
-		ph[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_W, .p_vaddr = HEAP + i * 2ull * P,
-				      .p_memsz = P, .p_filesz = P, .p_offset = data };
+		ph[i] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_flags = PF_R | PF_W,
+				      .p_vaddr = HEAP + i * 2ull * P, .p_memsz = P, .p_filesz = P,
+				      .p_offset = data };
 	}
 	assert_int_equal(pwrite(fd, &image.eh, sizeof(image.eh), 0), sizeof(image.eh));
 	assert_int_equal(pwrite(fd, ph, (n + 1) * sizeof(ph[0]), sizeof(image.eh)), (n + 1) * sizeof(ph[0]));

@@ -126,19 +126,19 @@ static void test_stretches_end_where_something_else_begins(void **state)
 	assert_int_equal(snapshot_back(s, 0x21000, SNAPSHOT_PAGE, page), 0);
 	piece(s, 0x21100, 0x100, 0x1000);
 	seal(s);
-	assert_int_equal(snapshot_stretch(s, 0x10010, &n), SNAPSHOT_ZERO);
+	assert_int_equal(snapshot_extent(s, 0x10010, &n), SNAPSHOT_ZERO);
 	assert_int_equal(n, 0xff0);
-	assert_int_equal(snapshot_stretch(s, 0x11010, &n), SNAPSHOT_HERE);
+	assert_int_equal(snapshot_extent(s, 0x11010, &n), SNAPSHOT_HERE);
 	assert_int_equal(n, 0x70);
-	assert_int_equal(snapshot_stretch(s, 0x11080, &n), SNAPSHOT_ZERO);
+	assert_int_equal(snapshot_extent(s, 0x11080, &n), SNAPSHOT_ZERO);
 	assert_int_equal(n, 0x11f00 - 0x11080);
-	assert_int_equal(snapshot_stretch(s, 0x12000, &n), SNAPSHOT_ZERO);
+	assert_int_equal(snapshot_extent(s, 0x12000, &n), SNAPSHOT_ZERO);
 	assert_int_equal(n, 0x2000);
-	assert_int_equal(snapshot_stretch(s, 0x20000, &n), SNAPSHOT_FILE);
+	assert_int_equal(snapshot_extent(s, 0x20000, &n), SNAPSHOT_FILE);
 	assert_int_equal(n, 0x1000);
-	assert_int_equal(snapshot_stretch(s, 0x21000, &n), SNAPSHOT_HERE);
+	assert_int_equal(snapshot_extent(s, 0x21000, &n), SNAPSHOT_HERE);
 	assert_int_equal(n, 0x100);
-	assert_int_equal(snapshot_stretch(s, 0x40000, &n), SNAPSHOT_NOTHING);
+	assert_int_equal(snapshot_extent(s, 0x40000, &n), SNAPSHOT_NOTHING);
 	assert_int_equal(n, 0);
 }
 

@@ -35,7 +35,8 @@ static void add_stack(struct summary *s, const struct summary_frame *stack, size
 static void add(struct summary *s, const char *function, uint64_t blocks, uint64_t bytes)
 {
 	struct summary_frame stack[] = {
-		{ .pc = bytes, .module = "/usr/bin/svc", .offset = bytes, .function = function, .file = "svc.c", .line = (int)bytes },
+		{ .pc = bytes, .module = "/usr/bin/svc", .offset = bytes, .function = function,
+		  .file = "svc.c", .line = (int)bytes },
 		{ .pc = 1, .module = "/usr/bin/svc", .offset = 1, .function = "main" },
 	};
 
@@ -107,10 +108,15 @@ static void grown_most_first(void **state)
  */
 static void two_builds(void **state)
 {
-	struct summary_frame before[] = { { .pc = 1, .module = "/old/svc", .offset = 1, .function = "f", .line = 1 },
-					  { .pc = 2, .module = "/old/libx.so", .offset = 0x20 }, { .pc = 3 } };
-	struct summary_frame after[] = { { .pc = 10, .module = "/new/bin/svc", .offset = 10, .function = "f", .line = 2, .inlined = true },
-					 { .pc = 20, .module = "/new/libx.so", .offset = 0x20 }, { .pc = 30 } };
+	struct summary_frame before[] = {
+		{ .pc = 1, .module = "/old/svc", .offset = 1, .function = "f", .line = 1 },
+		{ .pc = 2, .module = "/old/libx.so", .offset = 0x20 },
+		{ .pc = 3 }
+	};
+	struct summary_frame after[] = { { .pc = 10, .module = "/new/bin/svc", .offset = 10, .function = "f",
+					   .line = 2, .inlined = true },
+					 { .pc = 20, .module = "/new/libx.so", .offset = 0x20 },
+					 { .pc = 30 } };
 	struct summary old, new;
 	struct diff d;
 
@@ -135,8 +141,10 @@ static void two_builds(void **state)
 /* Code from a JIT compiler is the same function in whichever tier it was when a run ended. */
 static void another_tier(void **state)
 {
-	struct summary_frame before[] = { { .pc = 1, .function = "JS:~work app.js:3:10" }, { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
-	struct summary_frame after[] = { { .pc = 10, .function = "JS:*work app.js:3:10" }, { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
+	struct summary_frame before[] = { { .pc = 1, .function = "JS:~work app.js:3:10" },
+					  { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
+	struct summary_frame after[] = { { .pc = 10, .function = "JS:*work app.js:3:10" },
+					 { .pc = 2, .module = "/usr/bin/node", .function = "a:*b" } };
 	struct summary old, new;
 	struct diff d;
 
@@ -219,9 +227,10 @@ static void in_words(void **state)
 	(void)state;
 	assert_text(0, text, true);
 	assert_text(6, text, true);
-	assert_text(
-		3, "  and 1 more that grew or appeared, 1 that shrank or went (--top 0 shows all)\n\n[1] +17.6 KiB",
-		false);
+	assert_text(3,
+		    "  and 1 more that grew or appeared, 1 that shrank or went (--top 0 shows all)\n\n[1] "
+		    "+17.6 KiB",
+		    false);
 	assert_text(3, "appeared appeared svc.c:64\n         -29.3 KiB", false);
 	assert_text(1, "grew svc.c:20000\n  and 2 more", false);
 }
@@ -371,29 +380,33 @@ static void for_programs(void **state)
 /* --- objects with references --- */
 
 static struct summary_frame places[] = {
-	{ .pc = 1, .module = "/old/svc", .offset = 1, .function = "birth" }, { .pc = 2, .module = "/old/svc", .offset = 2, .function = "leak" },
+	{ .pc = 1, .module = "/old/svc", .offset = 1, .function = "birth" },
+	{ .pc = 2, .module = "/old/svc", .offset = 2, .function = "leak" },
 	{ .pc = 3, .module = "/old/svc", .offset = 3, .function = "drop" },
 };
 
-/* Acquired at two places, one of which is more suspect in each summary; released at a third if @dropped. */
+/*
+ * Acquired at two call sites, one of which is more suspect in each summary; released at a third if @dropped.
+ */
 static void add_objects(struct summary *s, int64_t net, uint64_t objects, bool turn, bool dropped)
 {
 	struct summary_use taken[] = {
-		{ .count = 1, .taken_in_all = turn ? 1 : 9, .kept = 1, .stack = { &places[0], 1 } },
-		{ .count = 1, .taken_in_all = turn ? 9 : 1, .kept = 1, .stack = { &places[1], 1 } },
+		{ .count = 1, .acquired_in_all = turn ? 1 : 9, .outstanding = 1, .stack = { &places[0], 1 } },
+		{ .count = 1, .acquired_in_all = turn ? 9 : 1, .outstanding = 1, .stack = { &places[1], 1 } },
 	};
 	struct summary_use drop = { .count = 1, .stack = { &places[2], 1 } };
 
 	summary_sort_uses(taken, 2);
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .taken = taken, .ntaken = 2,
-						    .dropped = &drop, .ndropped = dropped });
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net,
+						    .acquired = taken, .nacquired = 2, .released = &drop,
+						    .nreleased = dropped });
 }
 
 static void start_refs(struct summary *old, struct summary *new)
 {
 	start(old, new);
-	summary_add_family(old, &(struct summary_family){ .name = "dict", .refs = true, .kept = 509 });
-	summary_add_family(new, &(struct summary_family){ .name = "dict", .refs = true, .kept = 536 });
+	summary_add_family(old, &(struct summary_family){ .name = "dict", .refs = true, .live = 509 });
+	summary_add_family(new, &(struct summary_family){ .name = "dict", .refs = true, .live = 536 });
 	add_objects(old, 1, 500, false, true);
 	add_objects(old, 2, 9, false, true);
 	add_objects(new, 1, 529, true, true);
@@ -429,17 +442,17 @@ static void objects_in_words(void **state)
 	start_refs(&old, &new);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
 	assert_int_equal(out_diff_text(&d, 1, &sb), 0);
-	assert_string_equal(
-		strbuf_str(&sb),
-		"svc: 536 dict objects, 27 more than before (509)\n"
-		"\n"
-		"objects with references\n"
-		"            change     before        now\n"
-		"  [1]          +20        509        529  grew     dict: birth svc+0x1\n"
-		"  and 2 more (--top 0 shows all)\n"
-		"\n"
-		"[1] +20: 529 dict objects, before 509; the most suspect place that acquired references:\n"
-		"    #0 birth (svc+0x1)\n");
+	assert_string_equal(strbuf_str(&sb), "svc: 536 dict objects, 27 more than before (509)\n"
+					     "\n"
+					     "objects with references\n"
+					     "            change     before        now\n"
+					     "  [1]          +20        509        529  grew     dict: birth "
+					     "svc+0x1\n"
+					     "  and 2 more (--top 0 shows all)\n"
+					     "\n"
+					     "[1] +20: 529 dict objects, before 509; the most suspect call "
+					     "site that acquired references:\n"
+					     "    #0 birth (svc+0x1)\n");
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb),

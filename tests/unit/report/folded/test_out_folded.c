@@ -37,9 +37,11 @@ static void the_example(void **state)
 
 static void add(struct summary *s, const char *family, const char *leaf, const char *root, uint64_t bytes)
 {
-	struct summary_frame stack[] = { { .pc = bytes, .function = leaf }, { .pc = bytes, .function = root } };
+	struct summary_frame stack[] = { { .pc = bytes, .function = leaf },
+					 { .pc = bytes, .function = root } };
 
-	summary_add_group(s, &(struct summary_group){ .family = family, .bytes = bytes, .stack = { stack, 2 } });
+	summary_add_group(s,
+			  &(struct summary_group){ .family = family, .bytes = bytes, .stack = { stack, 2 } });
 }
 
 static void the_same_stacks_are_added_up_and_sorted(void **state)
@@ -94,8 +96,8 @@ static void nameless_code(void **state)
 }
 
 /*
- * Only the surplus references, at the most suspect place; cached objects and older ones that lost some have
- * no weight.
+ * Only the surplus references, at the most suspect call site; cached objects and older ones that lost some
+ * have no weight.
  */
 static void references(void **state)
 {

@@ -94,7 +94,7 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	summary_fini(&s);
 }
 
-/* Each object has its counts in the order of the places. */
+/* Each object has its counts in the order of the call sites. */
 static void object_example(struct summary *s)
 {
 	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3),
@@ -107,10 +107,10 @@ static void object_example(struct summary *s)
 	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
 						    .objects = 2,
 						    .net = 1,
-						    .taken = &taken,
-						    .ntaken = 1,
-						    .dropped = &dropped,
-						    .ndropped = 1,
+						    .acquired = &taken,
+						    .nacquired = 1,
+						    .released = &dropped,
+						    .nreleased = 1,
 						    .all = all,
 						    .nall = 2 });
 	summary_sort(s);

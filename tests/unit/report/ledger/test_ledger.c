@@ -293,7 +293,8 @@ static void too_many_kinds_of_double_frees(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 3 * LEDGER_TWICE_MAX; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { 100 + i, 0, MMT_END_WHOLE, FACT_NONE } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK,
+					.stack = { 100 + i, 0, MMT_END_WHOLE, FACT_NONE } };
 
 		take(&f);
 		twice(A, 101 + i, 0, 0, 0);
@@ -313,7 +314,9 @@ static void the_run(void **state)
 	struct fact f = info(MMT_RUN);
 
 	(void)state;
-	f.run = (struct fact_run){ .id = { 1, 2 }, .piece = 2, .start_ns = 5, .frontend = "ptrace", .mode = "exact" };
+	f.run = (struct fact_run){
+		.id = { 1, 2 }, .piece = 2, .start_ns = 5, .frontend = "ptrace", .mode = "exact"
+	};
 	take(&f);
 	f.run.piece = 3;
 	f.run.last = 7;
@@ -497,7 +500,7 @@ static void places_and_totals(void **state)
 	take(&f);
 	assert_totals(11, 9, 3, 2);
 	assert_place(S1, 11, 4, 2, 119);
-	assert_int_equal(ledger_place(&ledger, 0, defs_stack(&ledger.defs, S1))->taken, 1100);
+	assert_int_equal(ledger_place(&ledger, 0, defs_stack(&ledger.defs, S1))->allocated_bytes, 1100);
 	p = ledger_place(&ledger, 0, defs_stack(&ledger.defs, S1));
 	for (uint32_t i = 0; i < 20; i++)
 		assert_int_equal(series_point(&p->series, i), i);

@@ -30,7 +30,8 @@ static void change(uint32_t kind, taddr addr, uint32_t stack, uint64_t by, uint6
 {
 	const struct fact f = {
 		.kind = kind, .time_us = now,
-		.ref = { .addr = addr, .stack = stack, .by = by, .count = count == UNKNOWN ? FACT_NONE : count + 1 },
+		.ref = { .addr = addr, .stack = stack, .by = by,
+			 .count = count == UNKNOWN ? FACT_NONE : count + 1 },
 	};
 
 	take(&f);
@@ -48,7 +49,8 @@ static void unref(taddr addr, uint32_t stack)
 
 static void counted(taddr addr, uint64_t count)
 {
-	const struct fact f = { .kind = MMT_COUNTED, .time_us = now, .ref = { .addr = addr, .count = count } };
+	const struct fact f = { .kind = MMT_COUNTED, .time_us = now,
+				.ref = { .addr = addr, .count = count } };
 
 	take(&f);
 }
@@ -85,8 +87,8 @@ static void assert_use(const struct object *o, uint32_t stack, uint64_t taken, u
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		if (o->uses[i].stack != defs_stack(&ledger.defs, stack))
 			continue;
-		assert_int_equal(o->uses[i].taken, taken);
-		assert_int_equal(o->uses[i].dropped, dropped);
+		assert_int_equal(o->uses[i].acquired, taken);
+		assert_int_equal(o->uses[i].released, dropped);
 		return;
 	}
 	fail();
@@ -106,8 +108,8 @@ static void assert_ref_place(uint32_t stack, uint64_t taken, uint64_t dropped, u
 /* Of the family; the ledger's own totals are of blocks only. */
 static void assert_refs(uint64_t taken, uint64_t dropped, size_t objects)
 {
-	assert_int_equal(ledger.books[REFS].taken, taken);
-	assert_int_equal(ledger.books[REFS].dropped, dropped);
+	assert_int_equal(ledger.books[REFS].acquired, taken);
+	assert_int_equal(ledger.books[REFS].released, dropped);
 	assert_int_equal(objects_count(ledger.books[REFS].objects), objects);
 	assert_totals(0, 0, 0, 0);
 	assert_int_equal(ledger.held_blocks + ledger.held_bytes, 0);
@@ -501,8 +503,8 @@ static void assert_as_model(uint64_t k)
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		uint32_t stack = ledger.defs.stacks[o->uses[i].stack].number;
 
-		assert_int_equal(o->uses[i].taken, m->taken[stack]);
-		assert_int_equal(o->uses[i].dropped, m->dropped[stack]);
+		assert_int_equal(o->uses[i].acquired, m->taken[stack]);
+		assert_int_equal(o->uses[i].released, m->dropped[stack]);
 	}
 	for (uint32_t s = 0; s < STACKS; s++)
 		if (m->taken[s] || m->dropped[s])

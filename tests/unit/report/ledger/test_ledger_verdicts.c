@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_verdicts: a look's verdicts count once all of them have arrived, for the blocks that were live then.
+ * ledger_verdicts: the verdicts of a snapshot count once all of them were read, for the blocks that were live
+ * then.
  */
 #include "report/ledger/ledger.h"
 
 #include "tests/unit/ledger_facts.h"
 
-static const struct fact_sum sums[VERDICT_COUNT] = { { 0, 0 }, { 1, 100 }, { 2, 200 }, { 3, 300 }, { 4, 400 } };
+static const struct fact_sum sums[VERDICT_COUNT] = {
+	{ 0, 0 }, { 1, 100 }, { 2, 200 }, { 3, 300 }, { 4, 400 }
+};
 static const char *const doubts[] = { "one thread ran", NULL };
 
 static void look(uint32_t number, bool taken, uint64_t judged)
 {
-	const struct fact_look its = {
-		.number = number, .taken = taken, .why_not = taken ? NULL : "too long", .allocator = "glibc",
+	const struct fact_verdicts its = {
+		.number = number, .known = taken, .why_not = taken ? NULL : "too long", .allocator = "glibc",
 		.judged = judged,
 		.expected_ns = 5, .had_ns = 7, .sums = sums, .nsums = VERDICT_COUNT, .doubts = doubts,
 		.ndoubts = 2,
@@ -25,7 +28,9 @@ static void look(uint32_t number, bool taken, uint64_t judged)
 static void judged(enum verdict verdict, taddr addr, uint64_t with_blocks)
 {
 	const struct fact_judged its = { addr, with_blocks, 10 * with_blocks };
-	const struct fact f = { .kind = MMT_INFO, .info = MMT_JUDGED, .time_us = now, .judged = { verdict, &its, 1 } };
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_JUDGED, .time_us = now, .judged = { verdict, &its, 1 }
+	};
 
 	take(&f);
 }
@@ -43,17 +48,17 @@ static void all_or_nothing(void **state)
 	(void)state;
 	alloc(A, 10, S1);
 	alloc(B, 20, S2);
-	assert_false(ledger_judges(&ledger));
+	assert_false(ledger_has_verdicts(&ledger));
 	look(1, true, 2);
 	judged(VERDICT_DEFINITE, A, 3);
-	assert_false(ledger_judges(&ledger));
+	assert_false(ledger_has_verdicts(&ledger));
 	assert_int_equal(verdict_of(A), VERDICT_UNKNOWN);
 	judged(VERDICT_REACHABLE, B, 0);
-	assert_true(ledger_judges(&ledger));
+	assert_true(ledger_has_verdicts(&ledger));
 	assert_int_equal(verdict_of(A), VERDICT_DEFINITE);
 	assert_int_equal(verdict_of(B), VERDICT_REACHABLE);
 	judged(VERDICT_REACHABLE, B, 0);
-	assert_false(ledger_judges(&ledger));
+	assert_false(ledger_has_verdicts(&ledger));
 	assert_int_equal(ledger.nonsense, 0);
 }
 
@@ -61,7 +66,7 @@ static void what_is_kept_of_a_look(void **state)
 {
 	(void)state;
 	look(1, true, 0);
-	assert_true(ledger_judges(&ledger));
+	assert_true(ledger_has_verdicts(&ledger));
 	assert_string_equal(ledger.look.fact.allocator, "glibc");
 	assert_null(ledger.look.fact.why_not);
 	assert_int_equal(ledger.look.fact.nsums, VERDICT_COUNT);
@@ -70,7 +75,7 @@ static void what_is_kept_of_a_look(void **state)
 	assert_string_equal(ledger.look.fact.doubts[0], "one thread ran");
 	assert_string_equal(ledger.look.fact.doubts[1], "");
 	look(2, false, 0);
-	assert_false(ledger_judges(&ledger));
+	assert_false(ledger_has_verdicts(&ledger));
 	assert_string_equal(ledger.look.fact.why_not, "too long");
 }
 
@@ -91,7 +96,9 @@ static void of_the_blocks_of_that_moment(void **state)
 	assert_int_equal(verdict_of(B), VERDICT_POSSIBLE);
 }
 
-/* A look that the next piece of the run repeats is the same look; another look begins anew. */
+/*
+ * A snapshot that the next piece of the run repeats is the same one; another snapshot discards its verdicts.
+ */
 static void looks(void **state)
 {
 	(void)state;
@@ -138,7 +145,7 @@ static void what_makes_no_sense(void **state)
 	judged(VERDICT_COUNT, A, 7);
 	judged(VERDICT_DEFINITE, B, 7);
 	assert_int_equal(ledger.nonsense, 2);
-	assert_true(ledger_judges(&ledger));
+	assert_true(ledger_has_verdicts(&ledger));
 	assert_int_equal(verdict_of(A), VERDICT_UNKNOWN);
 	assert_int_equal(ledger.look.with.count, 0);
 	for (uint32_t i = 3; i < 2 * LEDGER_LOOKS_MAX; i++)
@@ -158,7 +165,7 @@ static void memory(void **state)
 	look(1, true, n);
 	for (size_t i = 0; i < n; i++)
 		judged(i % 2 ? VERDICT_DEFINITE : VERDICT_INDIRECT, A + 32 * i, i % 2);
-	assert_true(ledger_judges(&ledger));
+	assert_true(ledger_has_verdicts(&ledger));
 	assert_true(ledger_memory(&ledger) - before < 8 * n);
 	assert_true(ledger.look.with.n < 3 * n);
 }

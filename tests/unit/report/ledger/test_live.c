@@ -269,7 +269,7 @@ static void agrees_with_a_model(void **state)
 		if (rnd(3) == 0) {
 			enum verdict verdict = rnd(VERDICT_COUNT);
 
-			assert_int_equal(live_judge(live, addr, verdict), held[k]);
+			assert_int_equal(live_set_verdict(live, addr, verdict), held[k]);
 			model[k].verdict = held[k] ? verdict : VERDICT_UNKNOWN;
 		}
 		assert_int_equal(live_count(live), count);
@@ -284,13 +284,13 @@ static void verdicts(void **state)
 	struct live_block b;
 
 	(void)state;
-	assert_false(live_judge(live, A, VERDICT_DEFINITE));
+	assert_false(live_set_verdict(live, A, VERDICT_DEFINITE));
 	assert_int_equal(put(A, 1, BIRTH_MAX, 1, NULL), 0);
 	assert_int_equal(put(A + 16, 1ull << 40, 2, 2, NULL), 0);
 	assert_int_equal(put(A + 32, 3, BIRTH_MAX + 1, 3, NULL), 0);
-	assert_true(live_judge(live, A, VERDICT_REACHABLE));
-	assert_true(live_judge(live, A + 16, VERDICT_POSSIBLE));
-	assert_true(live_judge(live, A + 32, VERDICT_DEFINITE));
+	assert_true(live_set_verdict(live, A, VERDICT_REACHABLE));
+	assert_true(live_set_verdict(live, A + 16, VERDICT_POSSIBLE));
+	assert_true(live_set_verdict(live, A + 32, VERDICT_DEFINITE));
 	assert_block(A, 1, BIRTH_MAX, 1);
 	assert_block(A + 32, 3, BIRTH_MAX + 1, 3);
 	assert_true(live_get(live, A, &b));
@@ -301,7 +301,7 @@ static void verdicts(void **state)
 	assert_int_equal(b.verdict, VERDICT_UNKNOWN);
 	assert_true(live_get(live, A + 16, &b));
 	assert_int_equal(b.verdict, VERDICT_POSSIBLE);
-	assert_true(live_judge(live, A, VERDICT_INDIRECT));
+	assert_true(live_set_verdict(live, A, VERDICT_INDIRECT));
 	live_forget_verdicts(live);
 	for (taddr a = A; a <= A + 32; a += 16) {
 		assert_true(live_get(live, a, &b));

@@ -42,7 +42,7 @@ static void many_points(void **state)
 }
 
 /* Repeated facts, as at the head of a piece, change nothing; nor does the order of the processes. */
-static void told_again(void **state)
+static void repeated_facts(void **state)
 {
 	struct memories again = { 0 };
 
@@ -52,8 +52,9 @@ static void told_again(void **state)
 	for (size_t k = 0; k < 2; k++)
 		for (size_t i = 0; i < all.n; i++)
 			for (uint32_t n = 0; n < all.all[i].npoints; n++)
-				assert_int_equal(
-					memories_add(&again, all.all[i].pid, "name", &all.all[i].points[n]), 0);
+				assert_int_equal(memories_add(&again, all.all[i].pid, "name",
+							      &all.all[i].points[n]),
+						 0);
 	assert_int_equal(again.n, all.n);
 	for (size_t i = 0; i < all.n; i++) {
 		assert_int_equal(again.all[i].npoints, all.all[i].npoints);
@@ -88,7 +89,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(many_points, teardown),
-		cmocka_unit_test_teardown(told_again, teardown),
+		cmocka_unit_test_teardown(repeated_facts, teardown),
 		cmocka_unit_test_teardown(at_the_end_of_time, teardown),
 		cmocka_unit_test_teardown(too_many_processes, teardown),
 	};

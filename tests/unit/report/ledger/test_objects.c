@@ -41,8 +41,8 @@ static void add_use(struct objects *os, uint64_t k, uint32_t stack)
 	}
 	u = objects_use(os, o, stack);
 	assert_int_equal(u->stack, stack);
-	assert_int_equal(u->taken, model[k].taken[stack]);
-	u->taken = model[k].taken[stack] = rnd(1000000);
+	assert_int_equal(u->acquired, model[k].taken[stack]);
+	u->acquired = model[k].taken[stack] = rnd(1000000);
 	model[k].nuses += !model[k].used[stack];
 	model[k].used[stack] = true;
 }
@@ -58,7 +58,7 @@ static void assert_uses(const struct object *o, uint64_t k)
 	assert_int_equal(o->nuses, model[k].nuses);
 	for (uint32_t i = 0; i < o->nuses; i++) {
 		assert_true(model[k].used[o->uses[i].stack]);
-		assert_int_equal(o->uses[i].taken, model[k].taken[o->uses[i].stack]);
+		assert_int_equal(o->uses[i].acquired, model[k].taken[o->uses[i].stack]);
 		assert_true(!i || o->uses[i - 1].stack < o->uses[i].stack);
 	}
 }

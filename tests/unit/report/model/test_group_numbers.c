@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* entries: the numbers of a table are those by which its entries, and --block-list, name groups. */
+/* group_numbers: a table, the groups below it and --block-list use the same numbers. */
 #include "report/model/group_numbers.h"
 
 #include <setjmp.h>
@@ -14,13 +14,23 @@
 
 static void add(struct summary *s, int64_t net, uint64_t objects, uint32_t signature, struct growth growth)
 {
-	struct summary_use taken = { .count = objects, .per_object = 1, .taken_in_all = objects, .kept = objects };
+	struct summary_use taken = {
+		.count = objects, .per_object = 1, .acquired_in_all = objects, .outstanding = objects
+	};
 
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = objects, .net = net, .signature = signature,
-						    .growth = growth, .taken = &taken, .ntaken = 1 });
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
+						    .objects = objects,
+						    .net = net,
+						    .signature = signature,
+						    .growth = growth,
+						    .acquired = &taken,
+						    .nacquired = 1 });
 }
 
-/* Numbers are in the order of the table's rows: what grows by its speed, several that are one by all of theirs; then what does not, by size. */
+/*
+ * Numbers are in the order of the table's rows: what grows by its speed, several that are one by all of
+ * theirs; then what does not, by size.
+ */
 static void numbers_are_in_the_tables_order(void **state)
 {
 	struct group_numbers entries = { 0 };
@@ -31,7 +41,7 @@ static void numbers_are_in_the_tables_order(void **state)
 	(void)state;
 	summary_init(&s);
 	s.run.seconds = 600;
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 1 });
 	add(&s, 1, 5000, 10, (struct growth){ GROWTH_LEVEL, 0, 5 });
 	add(&s, 1, 900, 11, (struct growth){ GROWTH_GROWS, 5, 0 });
 	add(&s, 1, 3, 12, (struct growth){ GROWTH_GROWS, 40, 0 });

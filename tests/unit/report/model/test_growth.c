@@ -53,7 +53,7 @@ static struct growth play_blocks(course *f, double seconds, double blocks)
 		points[i] = (struct growth_point){ (i + 1) * series_span_us(&s) / 1e6, series_point(&s, i) };
 	points[s.n] = (struct growth_point){ seconds, held * BLOCK };
 	frees += allocs * (turnover - 1);
-	growth_judge(points, s.n + 1, seconds, allocs * turnover, frees, &out);
+	growth_classify(points, s.n + 1, seconds, allocs * turnover, frees, &out);
 	series_fini(&s);
 	return out;
 }
@@ -238,7 +238,7 @@ static void falls_after_a_flush(void **state)
 	(void)state;
 	for (int i = 0; i < 22; i++)
 		points[i] = (struct growth_point){ (i + 1) / 2., i < 3 ? 8000 : i == 3 ? 2560 : 1552 };
-	growth_judge(points, 22, 11, 300, 200, &g);
+	growth_classify(points, 22, 11, 300, 200, &g);
 	assert_int_equal(g.shape, GROWTH_FALLS);
 	assert_float_equal(g.bytes_per_minute, (1552 - 2560) / 9. * 60, 0.01);
 }
@@ -257,7 +257,7 @@ static void a_staircase_grows(void **state)
 		for (size_t i = 0; i < 24; i++)
 			p[i] = (struct growth_point){ 0.1 * (double)(i + 1),
 						      100 * ((i + 1) / 2) + (i == spike ? 300 : 0) };
-		growth_judge(p, 24, 2.4, 156, 144, &g);
+		growth_classify(p, 24, 2.4, 156, 144, &g);
 		if (g.shape != GROWTH_GROWS && g.shape != GROWTH_SLOWS)
 			fail_msg("%s with others at %zu", growth_name(g.shape), spike);
 	}
@@ -272,10 +272,10 @@ static void a_moment_is_no_height_to_fall_from(void **state)
 	(void)state;
 	for (size_t i = 0; i < 24; i++)
 		p[i] = (struct growth_point){ 0.1 * (double)(i + 1), i == 7 ? 800 : 500 };
-	growth_judge(p, 24, 2.4, 77, 72, &g);
+	growth_classify(p, 24, 2.4, 77, 72, &g);
 	assert_int_equal(g.shape, GROWTH_LEVEL);
 	p[8].bytes = 800;
-	growth_judge(p, 24, 2.4, 77, 72, &g);
+	growth_classify(p, 24, 2.4, 77, 72, &g);
 	assert_int_equal(g.shape, GROWTH_FALLS);
 }
 
@@ -316,14 +316,14 @@ static void nothing_at_all(void **state)
 	struct growth g;
 
 	(void)state;
-	growth_judge(NULL, 0, 0, 0, 0, &g);
+	growth_classify(NULL, 0, 0, 0, 0, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
-	growth_judge(NULL, 0, 100, 5, 0, &g);
+	growth_classify(NULL, 0, 100, 5, 0, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
-	growth_judge(zeros, 40, 100, 5, 5, &g);
+	growth_classify(zeros, 40, 100, 5, 5, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
 	assert_true(g.bytes_per_minute == 0);
-	growth_judge(&one, 1, 0, 1, 0, &g);
+	growth_classify(&one, 1, 0, 1, 0, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
 	assert_true(g.bytes_per_minute == 0);
 }
@@ -343,7 +343,7 @@ static void any_numbers(void **state)
 			now += rnd() * (rnd() < 0.2 ? 0 : 10);
 			points[i] = (struct growth_point){ now, rnd() < 0.3 ? 0 : rng >> (int)(rnd() * 64) };
 		}
-		growth_judge(points, n, now, rng >> 32, rng & 0xffff, &g);
+		growth_classify(points, n, now, rng >> 32, rng & 0xffff, &g);
 		assert_true(isfinite(g.bytes_per_minute) && isfinite(g.since_s));
 		assert_true(g.since_s >= 0 && g.since_s <= now);
 		assert_in_range(g.shape, 0, GROWTH_COUNT - 1);

@@ -61,7 +61,8 @@ static void families_are_apart(void **state)
 /* An undefined stack has no blocks to print an estimate for; objects have no sites. */
 static void what_makes_no_sense(void **state)
 {
-	struct fact objects = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { 4, "dict", NULL, .refs = true } };
+	struct fact objects = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+				.family_name = { 4, "dict", NULL, .refs = true } };
 
 	(void)state;
 	tell(STACKS + 7, &(struct fact_sample){ .seen = 5 });
@@ -106,7 +107,7 @@ static struct summary_sample judged(const struct fact_sample *samples, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		sampled_add(&sum, &samples[i]);
-	sampled_judge(&sum, 600, &out);
+	sampled_conclude(&sum, 600, &out);
 	return out;
 }
 
@@ -283,7 +284,7 @@ static void nothing_is_known(void **state)
  * Four fifths of the blocks cannot be tracked any more: as many as all of them may be live, but the report
  * does not count them as live.
  */
-static void what_is_not_known_is_not_kept(void **state)
+static void unknown_blocks_are_not_called_live(void **state)
 {
 	struct fact_sample s = by_chance(600, 600);
 	struct summary_sample out;
@@ -333,7 +334,8 @@ static void any_numbers(void **state)
 	(void)state;
 	take(&run);
 	for (int round = 0; round < 300; round++) {
-		struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = now += 100000, .budget = any_budget(&rng) };
+		struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = now += 100000,
+				  .budget = any_budget(&rng) };
 
 		take(&f);
 		for (uint32_t i = 0; i < STACKS; i++)
@@ -359,7 +361,7 @@ int main(void)
 		cmocka_unit_test(no_table_unless_watched_of_late),
 		cmocka_unit_test(in_lockstep),
 		cmocka_unit_test(nothing_is_known),
-		cmocka_unit_test(what_is_not_known_is_not_kept),
+		cmocka_unit_test(unknown_blocks_are_not_called_live),
 		ledger_test(any_numbers),
 	};
 

@@ -62,7 +62,7 @@ static struct summary_sample *place_seen(const struct survival_step *steps, doub
 	struct summary_sample *one = &its[nplaces];
 
 	memcpy(s.steps, steps, sizeof(s.steps));
-	sampled_judge(&s, SECONDS, one);
+	sampled_conclude(&s, SECONDS, one);
 	places[nplaces++] = (struct sampled_place){ one, bytes };
 	return one;
 }
@@ -79,7 +79,7 @@ static struct summary_sample *of_short_lived(double rate)
 
 	nplaces = 0;
 	one = place(short_lived, rate, 66);
-	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);	/* judged by itself */
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);	/* concluded from its own blocks */
 	assert_true(one->survival.share > SURVIVAL_CHANCE && one->kept_blocks.low > 0);
 	return one;
 }
@@ -90,7 +90,7 @@ static enum survival_kind doubted(const struct summary_sample *one)
 	return one->survival.kind;
 }
 
-/* The verdict beside one other site. */
+/* The conclusion beside one other site. */
 static enum survival_kind beside(const struct survival_step *steps, double rate, double bytes)
 {
 	const struct summary_sample *one = of_short_lived(29307);
@@ -112,7 +112,7 @@ static void blocks_of_a_leak(void **state)
 	assert_true(one->kept_bytes.value == 0 && one->kept_bytes.low == 0 &&
 		    one->kept_bytes.high == may_keep.high);
 	assert_true(one->may_keep_bytes.value == may_keep.value);
-	/* the verdict of the leak is unchanged */
+	/* the conclusion on the leak is unchanged */
 	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
 	assert_true(other->kept_blocks.value > 5900);
 }
@@ -147,7 +147,7 @@ static void its_own(void **state)
  * If a block of the other site is seen when it is allocated, tracking ends for the block that was at its
  * address.
  */
-static void what_was_seen_is_nobody_elses(void **state)
+static void a_block_that_was_seen_is_of_its_own_site(void **state)
 {
 	struct summary_sample *one = of_short_lived(29307);
 
@@ -216,7 +216,7 @@ int main(void)
 		cmocka_unit_test(blocks_of_a_leak),
 		cmocka_unit_test(blocks_of_one_that_leaks_some),
 		cmocka_unit_test(its_own),
-		cmocka_unit_test(what_was_seen_is_nobody_elses),
+		cmocka_unit_test(a_block_that_was_seen_is_of_its_own_site),
 		cmocka_unit_test(more_than_the_others_have),
 		cmocka_unit_test(many_are_added_up),
 		cmocka_unit_test(of_which_nothing_bounds_the_rate),

@@ -16,7 +16,8 @@ static void what_is_given_is_copied(void **state)
 {
 	struct summary s;
 	char name[] = "worker", file[] = "/bin/x";
-	struct summary_frame stack[] = { { .pc = 1, .function = name, .module = file, .line = 7 }, { .pc = 2 } };
+	struct summary_frame stack[] = { { .pc = 1, .function = name, .module = file, .line = 7 },
+					 { .pc = 2 } };
 	taddr samples[] = { 0x10, 0x20 };
 	struct summary_group group = { .family = "libc", .blocks = 1, .stack = { stack, 2 },
 				       .samples = samples, .nsamples = 2 };
@@ -56,7 +57,8 @@ static void series_and_double_frees_are_copied(void **state)
 
 	(void)state;
 	summary_init(&s);
-	summary_add_group(&s, &(struct summary_group){ .series = series, .npoints = 2, .stack = { &frame, 1 } });
+	summary_add_group(&s,
+			  &(struct summary_group){ .series = series, .npoints = 2, .stack = { &frame, 1 } });
 	summary_add_twice(&s, &twice);
 	summary_add_suppression(&s, &(struct summary_suppression){ name, linkage, 1, 2, 3 });
 	memset(name, '!', sizeof(name) - 1);
@@ -120,7 +122,8 @@ static void probes_and_gaps(void **state)
 	(void)state;
 	summary_init(&s);
 	for (uint64_t i = 0; i < 20; i++)
-		summary_add_probe(&s, &(struct summary_probe){ .family = "libc", .rule = "alloc malloc", .hits = i });
+		summary_add_probe(&s, &(struct summary_probe){
+					      .family = "libc", .rule = "alloc malloc", .hits = i });
 	summary_add_gap(&s, 1.5, 2, "stopped");
 	assert_int_equal(s.run.nprobes, 20);
 	assert_int_equal(s.run.probes[19].hits, 19);
@@ -133,7 +136,8 @@ static void add_numbers(struct summary *s, uint64_t bytes, uint64_t blocks, tadd
 {
 	struct summary_frame frame = { .pc = pc };
 
-	summary_add_group(s, &(struct summary_group){ .bytes = bytes, .blocks = blocks, .stack = { &frame, 1 } });
+	summary_add_group(s, &(struct summary_group){
+				     .bytes = bytes, .blocks = blocks, .stack = { &frame, 1 } });
 }
 
 static void most_bytes_first(void **state)
@@ -165,8 +169,10 @@ static void equal_ones_have_an_order_too(void **state)
 	for (int turn = 0; turn < 2; turn++) {
 		summary_init(&s);
 		for (int i = 0; i < 3; i++)
-			summary_add_group(&s, &(struct summary_group){ .family = families[turn ? 2 - i : i], .bytes = 7 });
-		summary_add_group(&s, &(struct summary_group){ .family = "a", .bytes = 7, .verdict = VERDICT_DEFINITE });
+			summary_add_group(&s, &(struct summary_group){ .family = families[turn ? 2 - i : i],
+								       .bytes = 7 });
+		summary_add_group(&s, &(struct summary_group){
+					      .family = "a", .bytes = 7, .verdict = VERDICT_DEFINITE });
 		summary_sort(&s);
 		assert_string_equal(s.groups[0].family, "a");
 		assert_int_equal(s.groups[0].verdict, VERDICT_DEFINITE);
@@ -202,7 +208,8 @@ static void families_in_their_order(void **state)
 
 static void add_objects(struct summary *s, uint64_t objects, int64_t net, bool older, bool counted)
 {
-	summary_add_refs(s, &(struct summary_refs){ .family = "a", .objects = objects, .net = net, .older = older,
+	summary_add_refs(s, &(struct summary_refs){ .family = "a", .objects = objects, .net = net,
+						    .older = older,
 						    .counted = counted });
 }
 

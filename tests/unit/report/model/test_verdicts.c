@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verdicts: from the results of a look to the report: a group is one stack and one verdict, and shows what is
+ * verdicts: from verdicts on blocks to the report: a group is one stack and one verdict, and shows what is
  * lost with it.
  */
 #include "report/account.h"
@@ -66,8 +66,8 @@ static void look(uint64_t judged)
 		{ 0, 0 }, { 30, 3000 }, { 2, 200 }, { 0, 0 }, { 400, 40960 }
 	};
 	static const char *const doubts[] = { "12 KiB were swapped out" };
-	const struct fact_look its = {
-		.number = 1, .taken = true, .census = true, .allocator = "glibc 2.41", .judged = judged,
+	const struct fact_verdicts its = {
+		.number = 1, .known = true, .census = true, .allocator = "glibc 2.41", .judged = judged,
 		.expected_ns = 10000000,
 		.had_ns = 12000000, .bytes = 1 << 20, .threads = 3, .not_stopped = 1, .sums = sums,
 		.nsums = VERDICT_COUNT,
@@ -304,7 +304,7 @@ static void nothing_of_a_part(void **state)
 	assert_int_equal(summary.ngroups, 3);
 	for (size_t i = 0; i < summary.ngroups; i++)
 		assert_int_equal(summary.groups[i].verdict, VERDICT_UNKNOWN);
-	assert_false(summary.run.verdicts.taken);
+	assert_false(summary.run.verdicts.known);
 	assert_int_equal(summary.groups[1].kind.indirect_blocks, 0);
 	assert_int_equal(out_text(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "  verdicts  none: the trace has only 6 of 7 of them: it was cut, or "

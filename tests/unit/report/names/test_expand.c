@@ -27,7 +27,8 @@ static void define_stack(uint32_t depth, uint32_t nnames)
 
 	defs_init(&defs);
 	for (uint32_t i = 0; i < nnames; i++)
-		names[i] = (struct fact_name){ .function = i + 1 < nnames ? "inlined" : "outer", .inlined = i + 1 < nnames };
+		names[i] = (struct fact_name){ .function = i + 1 < nnames ? "inlined" : "outer",
+					       .inlined = i + 1 < nnames };
 	define((struct fact){ .info = MMT_FRAME, .frame = { 0, FACT_NONE, 0x1000, false, false } });
 	define((struct fact){ .info = MMT_NAMES, .names = { 0, names, nnames } });
 	for (uint32_t i = 1; i <= depth; i++)

@@ -20,7 +20,8 @@ static size_t count(const struct summary_frame *frames, size_t n)
 
 static void assert_wrapper(const char *function, const char *linkage, bool want)
 {
-	struct summary_frame stack[] = { { .function = function, .linkage = linkage }, { .function = "main" } };
+	struct summary_frame stack[] = { { .function = function, .linkage = linkage },
+					 { .function = "main" } };
 
 	if (count(stack, 2) != want)
 		fail_msg("%s is %s wrapper", function ? function : linkage, want ? "no" : "a");
@@ -67,19 +68,27 @@ static void functions_of_c(void **state)
 static void an_allocators_own(void **state)
 {
 	const struct summary_frame stack[] = {
-		{ .module = "/libc.so.6" }, { .function = "sysmalloc", .module = "/libc.so.6" }, { .function = "__libc_malloc", .module = "/libc.so.6" },
-		{ .linkage = "_Znwm", .module = "/libstdc++.so" }, { .function = "fill", .module = "/svc" }, { .function = "main", .module = "/svc" },
+		{ .module = "/libc.so.6" },
+		{ .function = "sysmalloc", .module = "/libc.so.6" },
+		{ .function = "__libc_malloc", .module = "/libc.so.6" },
+		{ .linkage = "_Znwm", .module = "/libstdc++.so" },
+		{ .function = "fill", .module = "/svc" },
+		{ .function = "main", .module = "/svc" },
 	};
 	const struct summary_frame direct[] = {
-		{ .function = "take_pages", .module = "/svc" }, { .function = "std::invoke(int)", .module = "/svc" },
+		{ .function = "take_pages", .module = "/svc" },
+		{ .function = "std::invoke(int)", .module = "/svc" },
 		{ .function = "main", .module = "/svc" },
 	};
 	const struct summary_frame across[] = {
-		{ .function = "take_pages", .module = "/svc" }, { .function = "malloc", .module = "/libc.so.6" },
+		{ .function = "take_pages", .module = "/svc" },
+		{ .function = "malloc", .module = "/libc.so.6" },
 		{ .function = "main", .module = "/svc" },
 	};
 	const struct summary_frame jumped[] = {
-		{ .module = "/usr/lib/libjemalloc.so.2" }, { .module = "/usr/lib/libjemalloc.so.2" }, { .function = "fill", .module = "/svc" },
+		{ .module = "/usr/lib/libjemalloc.so.2" },
+		{ .module = "/usr/lib/libjemalloc.so.2" },
+		{ .function = "fill", .module = "/svc" },
 	};
 	const struct summary_frame inside[] = { { .function = "malloc" }, { .function = "main" } };
 
@@ -136,7 +145,8 @@ static void what_calls_back(void **state)
 static void functions_of_rust(void **state)
 {
 	struct summary_frame stack[] = {
-		{ .function = "core::ops::function::FnOnce::call_once", .file = "/rustc/abc/library/core/src/ops/function.rs" },
+		{ .function = "core::ops::function::FnOnce::call_once",
+		  .file = "/rustc/abc/library/core/src/ops/function.rs" },
 		{ .function = "main" },
 	};
 
@@ -173,7 +183,8 @@ static void inlined_frames_go_with_what_they_are_in(void **state)
 
 static void a_stack_of_wrappers_is_shown(void **state)
 {
-	struct summary_frame stack[] = { { .function = "operator new(unsigned long)" }, { .function = "xmalloc" } };
+	struct summary_frame stack[] = { { .function = "operator new(unsigned long)" },
+					 { .function = "xmalloc" } };
 
 	(void)state;
 	assert_int_equal(count(stack, 2), 0);

@@ -80,8 +80,10 @@ static int setup_names(void **state)
 static void refs(taddr addr, unsigned n)
 {
 	while (n--) {
-		const struct fact f = { .kind = MMT_REF, .time_us = now,
-					.ref = { .addr = addr, .stack = 100 + SMALL, .by = 1, .count = FACT_NONE } };
+		const struct fact f = {
+			.kind = MMT_REF, .time_us = now,
+			.ref = { .addr = addr, .stack = 100 + SMALL, .by = 1, .count = FACT_NONE }
+		};
 		take(&f);
 	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refgroups: from the facts of objects to groups of the report: which places are suspect, what is one group,
- * what is hidden; the same report in whatever order the facts came. For blocks: tags, families, wrappers that
- * a run names itself. With the arguments "write PATH" it writes a trace, for the reports of
+ * refgroups: from the facts of objects to groups of the report: which call sites are suspect, what is one
+ * group, what is hidden; the same report in whatever order the facts came. For blocks: tags, families,
+ * wrappers that a run names itself. With the arguments "write PATH" it writes a trace, for the reports of
  * tests/test_refs.py.
  */
 #include "report/refs/refgroups.h"
@@ -130,7 +130,8 @@ static void family(uint32_t number)
 
 static void event(uint32_t kind, taddr addr, uint32_t stack, uint64_t by, uint64_t count)
 {
-	take((struct fact){ .kind = kind, .ref = { .addr = addr, .stack = stack, .by = by, .count = count } });
+	take((struct fact){ .kind = kind,
+			    .ref = { .addr = addr, .stack = stack, .by = by, .count = count } });
 }
 
 static void ref(taddr addr, uint32_t stack)
@@ -173,7 +174,7 @@ static void leak(bool turn)
 	take((struct fact){ .kind = MMT_TIME });
 }
 
-/* --- which places are suspect --- */
+/* --- which call sites are suspect --- */
 
 static void the_one_that_leaks_comes_first(void **state)
 {
@@ -190,16 +191,16 @@ static void the_one_that_leaks_comes_first(void **state)
 	assert_int_equal(r->objects, 529);
 	assert_int_equal(r->net, 1);
 	assert_false(r->older || r->counted);
-	assert_int_equal(r->ntaken, 3);
-	assert_string_equal(leaf(&r->taken[0]), "leaky");
-	assert_string_equal(leaf(&r->taken[1]), "new");
-	assert_string_equal(leaf(&r->taken[2]), "both");
-	assert_int_equal(r->taken[0].taken_in_all, 529);
-	assert_int_equal(r->taken[0].kept, 529);
-	assert_int_equal(r->taken[1].taken_in_all, OBJECTS);
-	assert_int_equal(r->taken[1].kept, 529);
-	assert_int_equal(r->ndropped, 2);
-	assert_true(r->dropped[0].per_object == 1 && r->dropped[0].count == 529);
+	assert_int_equal(r->nacquired, 3);
+	assert_string_equal(leaf(&r->acquired[0]), "leaky");
+	assert_string_equal(leaf(&r->acquired[1]), "new");
+	assert_string_equal(leaf(&r->acquired[2]), "both");
+	assert_int_equal(r->acquired[0].acquired_in_all, 529);
+	assert_int_equal(r->acquired[0].outstanding, 529);
+	assert_int_equal(r->acquired[1].acquired_in_all, OBJECTS);
+	assert_int_equal(r->acquired[1].outstanding, 529);
+	assert_int_equal(r->nreleased, 2);
+	assert_true(r->released[0].per_object == 1 && r->released[0].count == 529);
 	assert_true(r->oldest_s > r->youngest_s && r->youngest_s > 0);
 	assert_int_equal(r->nsamples, 5);
 	assert_int_equal(r->samples[0], 0x10000 + 64 * 5);
@@ -207,16 +208,16 @@ static void the_one_that_leaks_comes_first(void **state)
 	assert_int_equal(r->series[r->npoints - 1].bytes, 529);
 	assert_int_equal(r->nall, 0);
 	assert_int_equal(s.nfamilies, 1);
-	assert_int_equal(s.families[0].taken, 2 * OBJECTS + 529);
-	assert_int_equal(s.families[0].dropped, 2 * OBJECTS);
-	assert_int_equal(s.families[0].kept, 529);
+	assert_int_equal(s.families[0].acquired, 2 * OBJECTS + 529);
+	assert_int_equal(s.families[0].released, 2 * OBJECTS);
+	assert_int_equal(s.families[0].live, 529);
 	assert_int_equal(s.families[0].net, 529);
 	summary_fini(&s);
 }
 
 /*
- * A place that acquired few references and leaked them is more suspect than one that acquired many and leaked
- * them as rarely as others.
+ * A call site that acquired few references and leaked them is more suspect than one that acquired many and
+ * leaked them as rarely as others.
  */
 static void the_share_counts_and_not_the_number(void **state)
 {
@@ -242,20 +243,20 @@ static void the_share_counts_and_not_the_number(void **state)
 	assert_int_equal(s.refs[0].objects, 8);
 	assert_int_equal(s.refs[1].objects, 2);
 	assert_int_equal(s.refs[1].net, 2);
-	assert_string_equal(leaf(&s.refs[1].taken[0]), "leaky");
-	assert_int_equal(s.refs[1].taken[0].kept, 2);
-	assert_int_equal(s.refs[1].taken[0].taken_in_all, 3);
-	assert_int_equal(s.refs[1].taken[1].kept, 10);
-	assert_int_equal(s.refs[1].taken[1].taken_in_all, 1000);
+	assert_string_equal(leaf(&s.refs[1].acquired[0]), "leaky");
+	assert_int_equal(s.refs[1].acquired[0].outstanding, 2);
+	assert_int_equal(s.refs[1].acquired[0].acquired_in_all, 3);
+	assert_int_equal(s.refs[1].acquired[1].outstanding, 10);
+	assert_int_equal(s.refs[1].acquired[1].acquired_in_all, 1000);
 	summary_fini(&s);
 }
 
 /*
- * Every object passes through the same places, and each object that is still held did so: all places have the
- * same share. The one that leaks acquired exactly the surplus, also where that is two; the others acquired
- * one each, or more than the surplus.
+ * Every object passes through the same call sites, also those that still have references: all call sites have
+ * the same share. The one that leaks acquired exactly the surplus, also where that is two; the others
+ * acquired one each, or more than the surplus.
  */
-static void of_equal_shares_that_which_follows_the_objects(void **state)
+static void of_equal_shares_that_which_matches_the_objects(void **state)
 {
 	struct summary s;
 
@@ -275,7 +276,7 @@ static void of_equal_shares_that_which_follows_the_objects(void **state)
 	summarize(&s);
 	assert_int_equal(s.nrefs, 2);
 	for (size_t i = 0; i < 2; i++) {
-		const struct summary_use *first = s.refs[i].taken;
+		const struct summary_use *first = s.refs[i].acquired;
 
 		assert_string_equal(leaf(first), "leaky");
 		assert_true(summary_use_follows(first) && !summary_use_follows(&first[1]) &&
@@ -284,8 +285,8 @@ static void of_equal_shares_that_which_follows_the_objects(void **state)
 		assert_int_equal(first->as_many, 10);
 		assert_int_equal(first[1].as_many, 0);
 		assert_int_equal(first[1].several, 10);
-		assert_int_equal(first->kept, first->taken_in_all);
-		assert_int_equal(first[1].kept, first[1].taken_in_all);
+		assert_int_equal(first->outstanding, first->acquired_in_all);
+		assert_int_equal(first[1].outstanding, first[1].acquired_in_all);
 		assert_int_equal(summary_near_uses(first, 3), 3);
 		assert_int_equal(summary_like_uses(first, 3), 1);
 	}
@@ -296,7 +297,7 @@ static void of_equal_shares_that_which_follows_the_objects(void **state)
  * The own count of an object from before the watch does not show how many references were acquired during the
  * watch.
  */
-static void older_ones_are_followed_by_nobody(void **state)
+static void older_objects_match_no_call_site(void **state)
 {
 	struct summary s;
 
@@ -307,13 +308,13 @@ static void older_ones_are_followed_by_nobody(void **state)
 	summarize(&s);
 	assert_int_equal(s.nrefs, 1);
 	assert_true(s.refs[0].older && s.refs[0].counted && s.refs[0].net == 2);
-	assert_int_equal(s.refs[0].taken[0].several, 0);
+	assert_int_equal(s.refs[0].acquired[0].several, 0);
 	summary_fini(&s);
 }
 
 /*
- * A few objects that were in use when the watch ended do not grow as fast as many that leak, although they
- * were acquired at the same place.
+ * A few objects that were in use when the watch ended do not grow as fast as many that leak, although their
+ * references were acquired at the same call site.
  */
 static void each_group_has_its_part_of_the_rate(void **state)
 {
@@ -363,7 +364,7 @@ static void how_often_is_not_in_the_signature(void **state)
 	summarize(&s);
 	assert_int_equal(s.nrefs, 3);
 	assert_int_equal(s.refs[0].objects, 2);
-	assert_true(s.refs[0].taken[0].per_object == 4 && s.refs[0].dropped[0].per_object == 3);
+	assert_true(s.refs[0].acquired[0].per_object == 4 && s.refs[0].released[0].per_object == 3);
 	assert_int_equal(s.refs[1].net, 2);
 	assert_int_equal(s.refs[1].signature, s.refs[0].signature);
 	assert_int_equal(s.refs[2].net, 1);
@@ -390,13 +391,13 @@ static void older_and_counted_ones(void **state)
 	assert_true(s.refs[3].older && !s.refs[3].counted && s.refs[3].net == -1);
 	assert_true(summary_refs_relative(&s.refs[3]) && !summary_refs_relative(&s.refs[2]));
 	assert_false(summary_refs_suspect(&s.refs[3]));
-	assert_int_equal(s.refs[3].ntaken, 0);
+	assert_int_equal(s.refs[3].nacquired, 0);
 	assert_int_equal(s.families[0].older, 2);
 	assert_int_equal(s.families[0].net, 2);
 	summary_fini(&s);
 }
 
-/* Wrappers at the front do not make different places, nor do those of the run's own rules. */
+/* Wrappers at the front do not make different call sites, nor do those of the run's own rules. */
 static void wrappers(void **state)
 {
 	struct summary s;
@@ -412,8 +413,8 @@ static void wrappers(void **state)
 	summarize(&s);
 	assert_int_equal(s.nrefs, 1);
 	assert_int_equal(s.refs[0].objects, 3);
-	assert_string_equal(leaf(&s.refs[0].taken[0]), "user");
-	assert_int_equal(s.refs[0].taken[0].taken_in_all, 3);
+	assert_string_equal(leaf(&s.refs[0].acquired[0]), "user");
+	assert_int_equal(s.refs[0].acquired[0].acquired_in_all, 3);
 	summary_fini(&s);
 	options.keep_wrappers = true;
 	summarize(&s);
@@ -460,7 +461,7 @@ static void selected(const char *focus, const char *ignore, uint64_t shown)
 	summarize(&s);
 	assert_int_equal(s.nrefs, shown);
 	assert_hidden(&s.filtered, 1 - shown, 529 * (1 - shown));
-	assert_int_equal(s.families[0].kept, 529);
+	assert_int_equal(s.families[0].live, 529);
 	summary_fini(&s);
 	select_free(select);
 }
@@ -473,7 +474,7 @@ static void focus_and_ignore(void **state)
 	selected("^cbk$", NULL, 1);
 	selected("nobody", NULL, 0);
 	selected(NULL, "^both$", 0);
-	/* a place that released properly does not hide the group */
+	/* a call site that released properly does not hide the group */
 	selected(NULL, "^cbk$", 1);
 }
 
@@ -512,8 +513,8 @@ static void older_than(void **state)
 	summarize(&s);
 	assert_int_equal(s.nrefs, 1);
 	assert_int_equal(s.refs[0].objects, 100);
-	/* the totals of the places do not depend on that */
-	assert_int_equal(s.refs[0].taken[0].kept, 529);
+	/* the totals of the call sites do not depend on that */
+	assert_int_equal(s.refs[0].acquired[0].outstanding, 529);
 	summary_fini(&s);
 }
 
@@ -545,7 +546,7 @@ static void each_object(void **state)
 	r = &s.refs[1];
 	assert_int_equal(r->nall, 1);
 	assert_true(r->all[0].age_s == 3);
-	assert_string_equal(leaf(&r->taken[1]), "leaky");
+	assert_string_equal(leaf(&r->acquired[1]), "leaky");
 	assert_int_equal(r->all[0].counts[0], 2);
 	assert_int_equal(r->all[0].counts[1], 1);
 	assert_int_equal(r->all[0].counts[2], 2);
@@ -618,7 +619,7 @@ static void the_same_in_another_order(void **state)
 	leak(true);
 	summarize(&s[1]);
 	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(leaf(&s[0].refs[0].taken[i]), leaf(&s[1].refs[0].taken[i]));
+		assert_string_equal(leaf(&s[0].refs[0].acquired[i]), leaf(&s[1].refs[0].acquired[i]));
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(s[0].refs[0].samples[i], s[1].refs[0].samples[i]);
 	summary_fini(&s[0]);
@@ -692,9 +693,9 @@ static void families(void **state)
 	assert_string_equal(s.families[0].noun, "block");
 	assert_true(s.families[1].refs);
 	assert_string_equal(s.families[2].noun, "descriptor");
-	assert_int_equal(s.families[2].taken, 2);
-	assert_int_equal(s.families[2].dropped, 1);
-	assert_int_equal(s.families[2].kept, 1);
+	assert_int_equal(s.families[2].acquired, 2);
+	assert_int_equal(s.families[2].released, 1);
+	assert_int_equal(s.families[2].live, 1);
 	assert_int_equal(s.totals.allocs, 3);
 	summary_fini(&s);
 	options.families = wanted;
@@ -731,8 +732,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(the_one_that_leaks_comes_first, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_share_counts_and_not_the_number, setup, teardown),
-		cmocka_unit_test_setup_teardown(of_equal_shares_that_which_follows_the_objects, setup, teardown),
-		cmocka_unit_test_setup_teardown(older_ones_are_followed_by_nobody, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_equal_shares_that_which_matches_the_objects, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(older_objects_match_no_call_site, setup, teardown),
 		cmocka_unit_test_setup_teardown(each_group_has_its_part_of_the_rate, setup, teardown),
 		cmocka_unit_test_setup_teardown(how_often_is_not_in_the_signature, setup, teardown),
 		cmocka_unit_test_setup_teardown(older_and_counted_ones, setup, teardown),

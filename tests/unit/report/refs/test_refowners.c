@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refowners: which module a place belongs to: with the library in between, without another module, without
- * any.
+ * refowners: which module a call site belongs to: with the library in between, without another module,
+ * without any.
  */
 #include "report/refs/refowners.h"
 
@@ -44,7 +44,8 @@ static int teardown(void **state)
 static const char *owner(const struct summary_frame *frames, size_t n, size_t wrappers)
 {
 	uint32_t number = 99;
-	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n, .wrappers = wrappers };
+	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n,
+					  .wrappers = wrappers };
 
 	assert_int_equal(refowners_find(&owners, &stack, &number), 0);
 	assert_true(number < owners.n);
@@ -97,7 +98,12 @@ static void the_same_number_for_the_same(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(refowners_find(&owners, &(struct stack_view){ .frames = (struct summary_frame *)&frames[i], .depth = 1 }, &numbers[i]), 0);
+		assert_int_equal(refowners_find(&owners,
+						&(struct stack_view){
+							.frames = (struct summary_frame *)&frames[i],
+							.depth = 1 },
+						&numbers[i]),
+				 0);
 	assert_int_equal(numbers[0], numbers[2]);
 	assert_int_equal(numbers[3], numbers[4]);
 	assert_int_not_equal(numbers[0], numbers[1]);

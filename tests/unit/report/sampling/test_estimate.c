@@ -233,7 +233,8 @@ static void threads_in_lockstep(void **state)
 
 static void nothing_seen(void **state)
 {
-	const struct estimate_rounds none = { 0 }, quiet = { .rounds = 60, .exposed_us = 60000000, .exposed2 = 60000000000000 };
+	const struct estimate_rounds none = { 0 }, quiet = { .rounds = 60, .exposed_us = 60000000,
+							     .exposed2 = 60000000000000 };
 	struct estimate e, kept;
 
 	(void)state;

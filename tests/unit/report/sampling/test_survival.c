@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* survival: blocks of simulated sites, some of them tracked, get the right verdict. */
+/* survival: blocks of simulated sites, some of them tracked, lead to the right conclusion. */
 #include "report/sampling/survival.h"
 
 #include <math.h>
@@ -96,7 +96,7 @@ static struct survival play(life *f, double rate, double run_s, double until_s, 
 		else
 			survival_count(steps, look / 1.6, end);
 	}
-	survival_judge(steps, late, (double)seen * 0.2, &out);
+	survival_conclude(steps, late, (double)seen * 0.2, &out);
 	return out;
 }
 
@@ -148,7 +148,7 @@ static void what_is_given_back_goes(void **state)
 	assert_true(s.half_s >= 3 && s.half_s <= 10);
 	assert_kind(play(about_ten_seconds, 5, 60, 60, 0), SURVIVAL_GOES);
 	assert_kind(play(about_ten_seconds, 1, 60, 60, 0), SURVIVAL_GOES);
-	/* younger than they become: they look like a leak, but are too young for that verdict */
+	/* younger than they become: they look like a leak, but are too young for that conclusion */
 	assert_kind(play(five_seconds, 100, 2.9, 2.9, 0), SURVIVAL_UNKNOWN);
 }
 
@@ -170,7 +170,7 @@ static void a_table_is_filled_and_stays(void **state)
 }
 
 /* Blocks that cannot be tracked any more make the interval wider. */
-static void who_is_lost_sight_of(void **state)
+static void blocks_of_unknown_fate(void **state)
 {
 	struct survival s;
 
@@ -239,11 +239,13 @@ static void any_numbers(void **state)
 		struct survival s;
 
 		for (unsigned j = 0; j < SURVIVAL_STEPS; j++)
-			steps[j] = (struct survival_step){ (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1,
-							   (uint64_t)(1 / rnd()) - 1 };
+			steps[j] =
+				(struct survival_step){ (uint64_t)(1 / rnd()) - 1, (uint64_t)(1 / rnd()) - 1,
+							(uint64_t)(1 / rnd()) - 1 };
 		if (i % 7 == 0)
-			steps[rng % SURVIVAL_STEPS] = (struct survival_step){ rng, UINT64_MAX, UINT64_MAX - 1 };
-		survival_judge(steps, rng % 3, (double)(rng % 30) / 5, &s);
+			steps[rng % SURVIVAL_STEPS] =
+				(struct survival_step){ rng, UINT64_MAX, UINT64_MAX - 1 };
+		survival_conclude(steps, rng % 3, (double)(rng % 30) / 5, &s);
 		assert_true(s.kind < SURVIVAL_KIND_COUNT);
 		assert_true(s.share >= 0 && s.share <= 1 && s.low >= 0 && s.low <= 1 && s.high >= 0 &&
 			    s.high <= 1);
@@ -260,7 +262,7 @@ int main(void)
 		cmocka_unit_test(what_is_given_back_goes),
 		cmocka_unit_test(a_few_that_others_took),
 		cmocka_unit_test(a_table_is_filled_and_stays),
-		cmocka_unit_test(who_is_lost_sight_of),
+		cmocka_unit_test(blocks_of_unknown_fate),
 		cmocka_unit_test(what_is_hardly_seen),
 		cmocka_unit_test(any_numbers),
 	};

@@ -113,8 +113,10 @@ static void the_allocators_own_frame(void **state)
 	assert_lines("fun:malloc", true);
 	assert_lines("fun:malloc\nfun:serve", false);
 	assert_lines("fun:free\nfun:_Z12session_openi", false);
-	assert_true(suppresses("{\nn\nMemcheck:Free\nfun:free\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
-	assert_true(suppresses("{\nn\nMemcheck:Free\nfun:_ZdlPv\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
+	assert_true(
+		suppresses("{\nn\nMemcheck:Free\nfun:free\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
+	assert_true(
+		suppresses("{\nn\nMemcheck:Free\nfun:_ZdlPv\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
 	assert_false(
 		suppresses("{\nn\nMemcheck:Free\nfun:malloc\nfun:_Z12*\n}", SUPPRESS_FREE, VERDICT_UNKNOWN));
 }
@@ -301,10 +303,17 @@ static void assert_generated(const struct summary_frame *frames, size_t n, enum 
 static void what_is_generated_means_the_stack(void **state)
 {
 	static const struct summary_frame wrapped[] = {
-		{ .function = "operator new(unsigned long)", .linkage = "_Znwm" }, session[0], session[1], session[2], session[3],
-		{ .function = "__libc_start_call_main" }, { .function = "_start" },
+		{ .function = "operator new(unsigned long)", .linkage = "_Znwm" },
+		session[0],
+		session[1],
+		session[2],
+		session[3],
+		{ .function = "__libc_start_call_main" },
+		{ .function = "_start" },
 	};
-	static const struct summary_frame thread[] = { { .function = "work" }, { .function = "start_thread" }, { .function = "clone" } };
+	static const struct summary_frame thread[] = { { .function = "work" },
+						       { .function = "start_thread" },
+						       { .function = "clone" } };
 
 	(void)state;
 	assert_generated(wrapped, COUNT(wrapped), SUPPRESS_LEAK,
@@ -318,7 +327,9 @@ static void what_is_generated_means_the_stack(void **state)
 static void hostile_names_are_generated_too(void **state)
 {
 	static char longest[5000];
-	struct summary_frame frames[40] = { { .function = "a\n}\n{\xff\xc3\xbc*? b" }, { .function = longest }, { .function = " x " },
+	struct summary_frame frames[40] = { { .function = "a\n}\n{\xff\xc3\xbc*? b" },
+					    { .function = longest },
+					    { .function = " x " },
 					    { .function = "", .module = "/a\tb/\x01" } };
 
 	(void)state;
@@ -356,7 +367,8 @@ static size_t read_frames(char **args, struct summary_frame *frames)
 
 		if (equals)
 			*equals = '\0';
-		frames[n] = (struct summary_frame){ .function = args[n] + (inlined ? 8 : 0), .linkage = equals ? equals + 1 : NULL,
+		frames[n] = (struct summary_frame){ .function = args[n] + (inlined ? 8 : 0),
+						    .linkage = equals ? equals + 1 : NULL,
 						    .inlined = inlined };
 	}
 	return n;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_text of references: line by line; several families; which places are suspect; what is merged, shown and
- * left out; each object.
+ * out_text of references: line by line; several families; which call sites are suspect; what is merged, shown
+ * and left out; each object.
  */
 #include "report/text/out_text.h"
 
@@ -154,9 +154,9 @@ static void several_families(void **state)
 	assert_says(&s, 20, tables_of_families);
 	assert_says(&s, 20,
 		    "\n[fd 1] 12 descriptors of 40 allocated here, 1s to 9s old\n    grows by 1.2/min\n");
-	assert_says(
-		&s,
-		20, "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag gf_common_mt_strdup\n");
+	assert_says(&s, 20,
+		    "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag "
+		    "gf_common_mt_strdup\n");
 	assert_says(&s, 20, inodes);
 	assert_says(&s, 20, "\n  calls     740 allocations, 660 frees, 3 of blocks older than the watch\n"
 			    "  calls     dict: 11113 references acquired, 10592 released\n");
@@ -173,7 +173,8 @@ static void a_hostile_family(void **state)
 	(void)state;
 	memset(name, 'n', sizeof(name) - 1);
 	families_example(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = name, .noun = name, .refs = true, .kept = 1, .net = 1 });
+	summary_add_family(&s, &(struct summary_family){
+				       .name = name, .noun = name, .refs = true, .live = 1, .net = 1 });
 	summary_add_refs(&s, &(struct summary_refs){ .family = name, .objects = 1, .net = 1 });
 	summary_sort(&s);
 	text = print(&s, 20);
@@ -184,23 +185,32 @@ static void a_hostile_family(void **state)
 	summary_fini(&s);
 }
 
-/* --- which places are suspect --- */
+/* --- which call sites are suspect --- */
 
 static struct summary_frame frames[] = {
-	{ .pc = 1, .function = "f0" }, { .pc = 2, .function = "f1" }, { .pc = 3, .function = "f2" }, { .pc = 4, .function = "f3" },
+	{ .pc = 1, .function = "f0" },
+	{ .pc = 2, .function = "f1" },
+	{ .pc = 3, .function = "f2" },
+	{ .pc = 4, .function = "f3" },
 };
 
-/* One group of ten objects that was acquired once each at @n places, of which so many are held of so many. */
+/*
+ * One group of ten objects with references acquired at @n call sites: @held has for each how many of its
+ * references are outstanding, of how many.
+ */
 static void one_group(struct summary *s, const uint64_t (*held)[2], size_t n, enum growth_shape shape)
 {
 	struct summary_use taken[4];
 
 	refs_example_run(s);
-	summary_add_family(s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 40, .kept = 10, .net = 10 });
+	summary_add_family(s, &(struct summary_family){
+				      .name = "dict", .refs = true, .acquired = 40, .live = 10, .net = 10 });
 	for (size_t i = 0; i < n; i++)
 		taken[i] = example_use((uint32_t)i, 10, 10, held[i][0], held[i][1], &frames[i], 1);
 	summary_sort_uses(taken, n);
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = n,
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1,
+						    .acquired = taken,
+						    .nacquired = n,
 						    .growth = { shape, 7, 3 } });
 	summary_sort(s);
 }
@@ -228,10 +238,10 @@ static void the_largest_share_is_suspect(void **state)
 }
 
 /*
- * If references of all places are mostly released, no place is to blame; a group that is a cache has no such
- * line.
+ * If the references of all call sites are mostly released, none is suspect; a group that is a cache has no
+ * such line.
  */
-static void no_place_stands_out(void **state)
+static void no_call_site_stands_out(void **state)
 {
 	static const uint64_t held[][2] = { { 11, 100 }, { 10, 100 } }, few[][2] = { { 9, 10 }, { 10, 10 } };
 	struct summary s;
@@ -240,7 +250,8 @@ static void no_place_stands_out(void **state)
 	one_group(&s, held, 2, GROWTH_GROWS);
 	assert_says_not(&s, 0, "SUSPECT");
 	assert_says(&s, 0,
-		    "    #0 f1 (0x2)\n  no place stands out: what is acquired there is released as a rule.");
+		    "    #0 f1 (0x2)\n  no call site stands out: what is acquired there is released as a "
+		    "rule.");
 	summary_fini(&s);
 	one_group(&s, held, 2, GROWTH_LEVEL);
 	assert_says_not(&s, 0, "stands out");
@@ -252,49 +263,56 @@ static void no_place_stands_out(void **state)
 }
 
 /*
- * All places have the same share: the one whose module releases nothing is preferred to those of modules that
- * acquire and release in turn.
+ * All call sites have the same share: the one whose module releases nothing is preferred to those of modules
+ * that acquire and release in turn.
  */
-static void a_module_that_does_not_drop(void **state)
+static void a_module_that_does_not_release(void **state)
 {
 	struct summary_use taken[3];
 	struct summary s;
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .taken = 40, .kept = 10, .net = 10 });
+	summary_add_family(&s, &(struct summary_family){
+				       .name = "dict", .refs = true, .acquired = 40, .live = 10, .net = 10 });
 	for (uint32_t i = 0; i < 3; i++)
 		taken[i] = example_use(i, 10, 10, 30, 30, &frames[i], 1);
 	taken[0].module = "/x/fuse.so";
-	taken[0].module_taken = 300;
-	taken[0].module_dropped = 290;
+	taken[0].module_acquired = 300;
+	taken[0].module_released = 290;
 	taken[1].module = "/x/locks.so";
-	taken[1].module_taken = taken[1].module_dropped = 10;
+	taken[1].module_acquired = taken[1].module_released = 10;
 	taken[2].module = "/x/leaky.so";
-	taken[2].module_taken = 20;
-	taken[2].module_dropped = 10;
+	taken[2].module_acquired = 20;
+	taken[2].module_released = 10;
 	summary_sort_uses(taken, 3);
-	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 3 });
+	summary_add_refs(
+		&s, &(struct summary_refs){
+			    .family = "dict", .objects = 10, .net = 1, .acquired = taken, .nacquired = 3 });
 	summary_sort(&s);
 	assert_says(&s, 0,
 		    "  MOST SUSPECT: acquired once each; all 30 acquired here are on objects that are still "
 		    "live\n"
-		    "    of 3 places with about that share this one's module releases least of what it "
+		    "    of 3 call sites with about that share this one's module releases least of what it "
 		    "acquires: leaky.so acquired 20 on these objects and released 10\n"
 		    "    #0 f2 (0x3)\n"
 		    "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 "
 		    "f0 (0x1)\n"
 		    "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 "
 		    "f1 (0x2)\n");
-	s.refs[0].taken[0].several = 5;
-	s.refs[0].taken[0].as_many = 3;
-	assert_says(
-		&s,
-		0, "    of 3 places with about that share this one acquired just as many as are too many, on 3 of 5 objects with 2 or more\n");
+	s.refs[0].acquired[0].several = 5;
+	s.refs[0].acquired[0].as_many = 3;
+	assert_says(&s, 0,
+		    "    of 3 call sites with about that share this one acquired just as many as are too "
+		    "many, "
+		    "on 3 of 5 objects with 2 or more\n");
 	summary_fini(&s);
 }
 
-/* A place of which all are held comes before one of which nearly all are, whatever else their modules do. */
+/*
+ * A call site of whose references all are outstanding comes before one with nearly all, whatever else their
+ * modules do.
+ */
 static void all_of_it_is_more_than_nearly_all(void **state)
 {
 	struct summary_use taken[2] = {
@@ -302,15 +320,15 @@ static void all_of_it_is_more_than_nearly_all(void **state)
 	};
 
 	(void)state;
-	taken[0].module_taken = 10;
-	taken[1].module_taken = 100;
-	taken[1].module_dropped = 90;
+	taken[0].module_acquired = 10;
+	taken[1].module_acquired = 100;
+	taken[1].module_released = 90;
 	summary_sort_uses(taken, 2);
-	assert_int_equal(taken[0].place, 1);
+	assert_int_equal(taken[0].site, 1);
 	assert_int_equal(summary_near_uses(taken, 2), 2);
-	taken[1].taken_in_all = 30;
+	taken[1].acquired_in_all = 30;
 	summary_sort_uses(taken, 2);
-	assert_int_equal(taken[0].place, 0);
+	assert_int_equal(taken[0].site, 0);
 	assert_int_equal(summary_like_uses(taken, 2), 1);
 }
 
@@ -325,8 +343,8 @@ static void add_net(struct summary *s, int64_t net, uint64_t objects, uint32_t s
 						    .net = net,
 						    .signature = signature,
 						    .growth = { GROWTH_GROWS, 10, 0 },
-						    .taken = &taken,
-						    .ntaken = 1 });
+						    .acquired = &taken,
+						    .nacquired = 1 });
 }
 
 static void a_few_stay_apart(void **state)
@@ -335,7 +353,7 @@ static void a_few_stay_apart(void **state)
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 529 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 529 });
 	add_net(&s, 1, 529, 1);
 	add_net(&s, 2, 100, 1);
 	add_net(&s, 3, 50, 1);
@@ -350,9 +368,9 @@ static void a_few_stay_apart(void **state)
 	add_net(&s, 6, 1000, 0);
 	add_net(&s, 7, 1000, 0);
 	summary_sort(&s);
-	assert_says(
-		&s,
-		0, "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): acquired 2.6 times, never released");
+	assert_says(&s, 0,
+		    "[1] 1279 dict objects with 1 to 4 references too many (net 1 to 4): acquired 2.6 times, "
+		    "never released");
 	assert_says(&s, 0, "\n    grows by 40/min\n");
 	assert_says(&s, 0, "    net counts: 600 with 4, 529 with 1, 100 with 2, 50 with 3\n");
 	assert_says(&s, 0, "[4] 300 dict objects with 5 references too many (net 5)");
@@ -368,7 +386,7 @@ static void many_groups(void **state)
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 1 });
 	for (uint32_t i = 1; i <= 30; i++)
 		add_net(&s, 1, 100 - i, i);
 	summary_sort(&s);
@@ -385,61 +403,70 @@ static void many_places(void **state)
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 1 });
 	for (uint32_t i = 0; i < 12; i++)
 		taken[i] = example_use(i, 10, 10, 10, 10, frames, 1);
-	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 12, .taken = taken, .ntaken = 12 });
+	summary_add_refs(
+		&s, &(struct summary_refs){
+			    .family = "dict", .objects = 10, .net = 12, .acquired = taken, .nacquired = 12 });
 	summary_sort(&s);
-	assert_says(&s, 20, "  acquired 40 times at 4 more places (--top 0 shows all)\n");
-	assert_says_not(&s, 0, "more places");
+	assert_says(&s, 20, "  acquired 40 times at 4 more call sites (--top 0 shows all)\n");
+	assert_says_not(&s, 0, "more call sites");
 	summary_fini(&s);
 }
 
-/* Beside a suspect place fewer of the others are shown. */
-static void fewer_places_beside_a_suspect(void **state)
+/* If a call site is suspect, fewer of the others are shown. */
+static void fewer_call_sites_beside_a_suspect(void **state)
 {
 	struct summary_use taken[12], dropped[12];
 	struct summary s;
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 1 });
 	for (uint32_t i = 0; i < 12; i++) {
 		taken[i] = example_use(i, 10, 10, i ? 10 : 100, 100, frames, 1);
 		dropped[i] = example_use(i, 10, 10, 0, 0, frames, 1);
 	}
-	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1, .taken = taken, .ntaken = 12,
-						     .dropped = dropped, .ndropped = 12 });
+	summary_add_refs(&s, &(struct summary_refs){ .family = "dict", .objects = 10, .net = 1,
+						     .acquired = taken, .nacquired = 12, .released = dropped,
+						     .nreleased = 12 });
 	summary_sort(&s);
 	assert_says(&s, 20, "MOST SUSPECT");
-	assert_says(&s, 20, "  acquired 80 times at 8 more places (--top 0 shows all)\n");
-	assert_says(&s, 20, "  released 80 times at 8 more places (--top 0 shows all)\n");
-	assert_says_not(&s, 0, "more places");
+	assert_says(&s, 20, "  acquired 80 times at 8 more call sites (--top 0 shows all)\n");
+	assert_says(&s, 20, "  released 80 times at 8 more call sites (--top 0 shows all)\n");
+	assert_says_not(&s, 0, "more call sites");
 	summary_fini(&s);
 }
 
 /* If the object's own count is higher, or lower, than what was seen. */
-static void what_nobody_saw(void **state)
+static void references_that_were_not_seen(void **state)
 {
 	struct summary_use taken = example_use(1, 30, 10, 30, 30, frames, 1),
 			   dropped = example_use(2, 20, 10, 0, 0, frames, 1);
-	struct summary_refs refs = { .family = "dict", .objects = 10, .net = 2, .counted = true, .taken = &taken, .ntaken = 1,
-				     .dropped = &dropped, .ndropped = 1 };
+	struct summary_refs refs = { .family = "dict",
+				     .objects = 10,
+				     .net = 2,
+				     .counted = true,
+				     .acquired = &taken,
+				     .nacquired = 1,
+				     .released = &dropped,
+				     .nreleased = 1 };
 	struct summary s;
 
 	(void)state;
 	refs_example_run(&s);
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 1 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 1 });
 	summary_add_refs(&s, &refs);
 	summary_sort(&s);
 	assert_says(&s, 0,
 		    "(net 2): acquired 3 times, released twice, and by its count acquired once unseen; ");
-	s.refs[0].taken[0].per_object = 5;
+	s.refs[0].acquired[0].per_object = 5;
 	assert_says(&s, 0,
 		    "(net 2): acquired 5 times, released twice, and by its count released once unseen; ");
-	s.refs[0].taken[0].per_object = 4;
+	s.refs[0].acquired[0].per_object = 4;
 	assert_says_not(&s, 0, "unseen");
-	s.refs[0].taken[0].per_object = 5;
+	s.refs[0].acquired[0].per_object = 5;
 	s.refs[0].older = true;
 	assert_says_not(&s, 0, "unseen");
 	summary_fini(&s);
@@ -458,9 +485,9 @@ static void nothing_is_left(void **state)
 		    "(4711): 0 references acquired in 10m\n\n"
 		    "None of the watched functions was called. Either the process did nothing, or it "
 		    "acquires references");
-	s.families[0].dropped = 3;
+	s.families[0].released = 3;
 	assert_says(&s, 20, "References were released, but none was acquired in the watch");
-	s.families[0].taken = 3;
+	s.families[0].acquired = 3;
 	assert_says(&s, 20, "All references that were acquired in the watch were released.\n");
 	summary_add_family(&s, &(struct summary_family){ .name = "libc" });
 	assert_says(
@@ -468,9 +495,9 @@ static void nothing_is_left(void **state)
 		"Everything that was allocated in the watch was freed, and all references were released.\n");
 	s.filtered.ref_groups = 1;
 	s.filtered.objects = 3;
-	assert_says(
-		&s,
-		20, "All that is still live is hidden by suppressions or by options: see the end of this report.\n");
+	assert_says(&s, 20,
+		    "All that is still live is hidden by suppressions or by options: see the end of this "
+		    "report.\n");
 	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --older-than");
 	summary_fini(&s);
 }
@@ -520,16 +547,16 @@ static void each_object(void **state)
 	refs_example_run(&s);
 	s.per_object = true;
 	s.round = 2;
-	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .kept = 2 });
+	summary_add_family(&s, &(struct summary_family){ .name = "dict", .refs = true, .live = 2 });
 	assert_says(&s, 20,
 		    "\nROUND : 2\nNet ref counts for each ptr : \n0\nTherefore, No Leaks \n\n-----------\n");
 	summary_add_refs(&s, &(struct summary_refs){ .family = "dict",
 						     .objects = 2,
 						     .net = 1,
-						     .taken = &taken,
-						     .ntaken = 1,
-						     .dropped = &dropped,
-						     .ndropped = 1,
+						     .acquired = &taken,
+						     .nacquired = 1,
+						     .released = &dropped,
+						     .nreleased = 1,
 						     .all = all,
 						     .nall = 2 });
 	counts[0][0] = 77;	/* it is copied */
@@ -547,14 +574,14 @@ int main(void)
 		cmocka_unit_test(several_families),
 		cmocka_unit_test(a_hostile_family),
 		cmocka_unit_test(the_largest_share_is_suspect),
-		cmocka_unit_test(no_place_stands_out),
-		cmocka_unit_test(a_module_that_does_not_drop),
+		cmocka_unit_test(no_call_site_stands_out),
+		cmocka_unit_test(a_module_that_does_not_release),
 		cmocka_unit_test(all_of_it_is_more_than_nearly_all),
 		cmocka_unit_test(a_few_stay_apart),
 		cmocka_unit_test(many_groups),
 		cmocka_unit_test(many_places),
-		cmocka_unit_test(fewer_places_beside_a_suspect),
-		cmocka_unit_test(what_nobody_saw),
+		cmocka_unit_test(fewer_call_sites_beside_a_suspect),
+		cmocka_unit_test(references_that_were_not_seen),
 		cmocka_unit_test(nothing_is_left),
 		cmocka_unit_test(each_object),
 	};

@@ -23,8 +23,7 @@
 static const char whole[] =
 	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 "
 	"KiB/min; 5 DOUBLE FREEs\n"
-	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch, 3 stacks end too early; see the end of "
-	"this report\n"
+	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch; see the end of this report\n"
 	"\n"
 	"             live  share   blocks  growth                  allocated by\n"
 	"lost\n"
@@ -154,8 +153,9 @@ static void add_groups(struct summary *s, enum growth_shape shape, size_t from, 
 		struct summary_frame frame = { .pc = i + 1, .function = name, .file = "a.c", .line = (int)i };
 
 		snprintf(name, sizeof(name), "%s_%zu", growth_name(shape), i);
-		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024, .allocs = 1, .stack = { &frame, 1 },
-						      .growth = { shape, 1000.0 * (double)i, 3 } });
+		summary_add_group(s, &(struct summary_group){ .blocks = 1, .bytes = (100 - i) * 1024,
+							      .allocs = 1, .stack = { &frame, 1 },
+							      .growth = { shape, 1000.0 * (double)i, 3 } });
 		s->totals.live_blocks++;
 		s->totals.live_bytes += (100 - i) * 1024;
 	}
@@ -213,7 +213,8 @@ static void shapes_read_differently(void **state)
 {
 	static const struct { enum growth_shape shape; const char *answer, *cell, *line;
 	} wants[] = {
-		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ", "\n    grows by 977 KiB/min\n" },
+		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ",
+		  "\n    grows by 977 KiB/min\n" },
 		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ",
 		  "\n    grows more slowly, by 977 KiB/min now\n" },
 		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ",
@@ -252,7 +253,8 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	memset(file, 'f', sizeof(file) - 1);
 	summary_init(&s);
 	s.run.seconds = 60;
-	summary_add_group(&s, &(struct summary_group){ .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = { &frame, 1 } });
+	summary_add_group(&s, &(struct summary_group){
+				      .blocks = UINT64_MAX, .bytes = UINT64_MAX, .stack = { &frame, 1 } });
 	text = print(&s, 0);
 	row = strstr(text, "  [1] ");
 	assert_non_null(row);
@@ -269,13 +271,15 @@ static void long_names_are_cut_in_the_table_only(void **state)
 /* Of a function without a source line, and beside a tag: its name is preferred to the module and offset. */
 static void a_name_goes_before_an_offset(void **state)
 {
-	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all", .module = "/lib/libglusterfs.so.0", .offset = 0x35143 };
+	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all",
+				       .module = "/lib/libglusterfs.so.0", .offset = 0x35143 };
 	struct summary s;
 
 	(void)state;
 	summary_init(&s);
 	s.run.seconds = 60;
-	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { &frame, 1 }, .tag = "gf_common_mt_inode_ctx",
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { &frame, 1 },
+						       .tag = "gf_common_mt_inode_ctx",
 						       .growth = { GROWTH_FALLS, 0, 0 } });
 	assert_says(&s, "  falls                   inode_table_prune_all <gf_common...node_ctx>\n");
 	assert_says(&s, "\n    falls\n");
@@ -298,8 +302,9 @@ static void hostile_numbers(void **state)
 	summary_init(&s);
 	s.run.seconds = 1e300;
 	s.run.start_ns = INT64_MIN;
-	summary_add_group(&s, &(struct summary_group){ .bytes = UINT64_MAX, .oldest_s = -1, .series = series, .npoints = 4,
-						      .growth = { GROWTH_GROWS, 1e300 * 1e300, -1e300 } });
+	summary_add_group(&s, &(struct summary_group){ .bytes = UINT64_MAX, .oldest_s = -1, .series = series,
+						       .npoints = 4,
+						       .growth = { GROWTH_GROWS, 1e300 * 1e300, -1e300 } });
 	assert_says(&s, "[1] 16.0 EiB (0%) in 0 blocks of 0 allocated here");
 	assert_says(&s, "    grows by 0 B/min");
 	summary_fini(&s);
@@ -334,7 +339,9 @@ static void shares_of_the_time(void **state)
 
 static void add_memory(struct summary *s, pid_t pid, struct memory_point first, struct memory_point last)
 {
-	struct memory_process p = { .pid = pid, .name = "nginx: worker", .points = { first, last }, .npoints = 2 };
+	struct memory_process p = {
+		.pid = pid, .name = "nginx: worker", .points = { first, last }, .npoints = 2
+	};
 
 	summary_add_memory(s, &p);
 }
@@ -350,8 +357,11 @@ static void memory_beside(void **state)
 	s.run.seconds = 20;
 	s.run.events = 5;
 	s.totals.live_bytes = 1 << 20;
-	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
-		   (struct memory_point){ .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
+	add_memory(&s, 7,
+		   (struct memory_point){
+			   .anonymous = 5 << 20, .file = 1 << 20, .swapped = 1 << 20, .heap = 100 },
+		   (struct memory_point){
+			   .anonymous = 15 << 20, .file = 1 << 19, .shared = 2 << 20, .heap = 100 });
 	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; live blocks explain 9.1% of that: see "
 			"memory at the end of this report\n");
 	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, "
@@ -364,9 +374,11 @@ static void memory_beside(void **state)
 	s.totals.live_bytes = 9 << 20;
 	assert_says_not(&s, "resident memory grew");
 	assert_says_not(&s, "the rest");
-	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 3 << 20 });
+	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 },
+		   (struct memory_point){ .anonymous = 3 << 20 });
 	assert_says(&s, "  children  1, not watched; 8 grew by 2.0 MiB (mmattach -p 8)\n");
-	add_memory(&s, 9, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 1 << 20 });
+	add_memory(&s, 9, (struct memory_point){ .anonymous = 1 << 20 },
+		   (struct memory_point){ .anonymous = 1 << 20 });
 	assert_says(&s, "  children  2, not watched; 8 grew most, by 2.0 MiB (mmattach -p 8)\n");
 	s.run.events = 0;
 	assert_says(&s, "\nIt has 2 child processes, which were not watched:\n\n"
@@ -382,7 +394,8 @@ static void memory_beside(void **state)
 			"  to watch one of them: mmattach -p 8 -d 20s\n");
 	s.memories[1].npoints = 2;
 	/* children that had ended by the last look cannot be watched */
-	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 }, (struct memory_point){ .anonymous = 9 << 20 });
+	add_memory(&s, 10, (struct memory_point){ .anonymous = 1 << 20 },
+		   (struct memory_point){ .anonymous = 9 << 20 });
 	for (size_t i = 0; i < 3; i++)
 		s.memories[i].points[1].at_us = 100;
 	assert_says(&s, "\nIt has 2 child processes, which were not watched (1 more ended meanwhile):\n");
@@ -392,7 +405,8 @@ static void memory_beside(void **state)
 			"(mmattach -p 8)\n");
 	s.memories[3].points[1].at_us = 100;
 	for (pid_t pid = 11; pid < 8 + (pid_t)MEMORY_CHILDREN; pid++)
-		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 }, (struct memory_point){ .at_us = 100 });
+		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 },
+			   (struct memory_point){ .at_us = 100 });
 	assert_says(&s, "  children  at least 64, not watched; 10 grew most, by");
 	s.runtime = "JVM";
 	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code "
@@ -462,21 +476,37 @@ static void how_sure_it_is(void **state)
 	(void)state;
 	watch_malloc(&s);
 	s.totals.live_blocks = 1;
-	s.run.verdicts.told = s.run.verdicts.taken = true;
+	s.run.verdicts.wanted = s.run.verdicts.known = true;
 	assert_says_not(&s, "incomplete");
 	assert_says_not(&s, "weaker");
 	summary_add_doubt(&s, "one thread was not stopped");
 	assert_says(&s, "\nverdicts may be weaker than they look: 1 doubt; see the end of this report\n\n");
-	s.run.verdicts.taken = false;
-	assert_says(&s, "\nincomplete: there are no verdicts; see the end of this report\n\n");
+	s.run.verdicts.known = false;
+	assert_says(&s, "\nno verdicts: the reason is not known\n\n");
+	s.run.verdicts.why_not = "the pause would have been about 600ms, more than --max-pause 200ms "
+				 "(--verdicts yes pauses the process for as long as it takes)";
+	assert_says(&s, "\nno verdicts: the pause would have been about 600ms, more than --max-pause 200ms "
+			"(--verdicts yes\n"
+			"             pauses the process for as long as it takes)\n\n");
+	assert_says_not(&s, "incomplete");
 	assert_says_not(&s, "weaker");
 	s.totals.live_blocks = 0;
-	assert_says_not(&s, "incomplete");
+	assert_says_not(&s, "no verdicts");
+	s.totals.live_blocks = 1;
+	s.run.verdicts.wanted = false;	/* --verdicts no */
+	assert_says_not(&s, "no verdicts");
 	summary_add_gap(&s, 1, 2, NULL);
 	summary_add_gap(&s, 5, 1.5, NULL);
 	s.run.stacks_cut = 1;
 	assert_says(&s, "\nincomplete: 2 gaps in the watch (3.5s in all), 1 stack ends too early; see the "
 			"end of this report\n\n");
+	s.run.events = 500;
+	s.run.stacks_cut = 8;
+	s.run.stacks_lost = 2;
+	assert_says(&s, "\nincomplete: 2 gaps in the watch (3.5s in all); see the end of this report\n\n");
+	assert_says(&s, "8 stacks cut short, 2 stacks not followed to the end");
+	s.run.stacks_lost = 3;
+	assert_says(&s, ", 11 stacks end too early; see");
 	summary_fini(&s);
 }
 

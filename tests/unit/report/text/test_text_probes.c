@@ -67,7 +67,10 @@ static void those_never_called(void **state)
 		    "                       0  alloc pipe  in libc.so.6  NOT WATCHED: bytes differ\n");
 }
 
-/* Of two packs that know a function one is not used, which is as it should be; of two of the user's rules it is not. */
+/*
+ * Of two packs that know a function one is not used, which is as it should be; of two of the user's rules it
+ * is not.
+ */
 static void a_function_that_another_rule_has(void **state)
 {
 	(void)state;

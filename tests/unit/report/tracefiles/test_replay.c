@@ -58,7 +58,9 @@ static void make(const struct piece *p)
 {
 	const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK };
 	struct defs defs;
-	struct writer_options opt = { .path = path_of(p->name), .defs = &defs, .run_tag = p->id, .stored = true };
+	struct writer_options opt = {
+		.path = path_of(p->name), .defs = &defs, .run_tag = p->id, .stored = true
+	};
 	struct writer *w;
 
 	defs_init(&defs);
@@ -67,7 +69,8 @@ static void make(const struct piece *p)
 	put(w, (struct fact){ .kind = MMT_INFO, .info = MMT_RUN,
 			      .run = { .id = { p->id }, .piece = p->piece, .last = p->last } }, p->from_s);
 	if (p->alloc)
-		put(w, (struct fact){ .kind = MMT_ALLOC, .block = { .addr = p->alloc, .size = 10 } }, p->from_s);
+		put(w, (struct fact){ .kind = MMT_ALLOC, .block = { .addr = p->alloc, .size = 10 } },
+		    p->from_s);
 	if (p->release)
 		put(w, (struct fact){ .kind = MMT_FREE, .block = { .addr = p->release } }, p->to_s);
 	put(w, (struct fact){ .kind = MMT_TIME }, p->to_s);
@@ -81,12 +84,16 @@ static void make(const struct piece *p)
 static void make_two_blocks(uint32_t tag)
 {
 	struct defs defs;
-	const struct writer_options opt = { .path = path_of("two.mmt"), .defs = &defs, .run_tag = tag, .stored = true };
+	const struct writer_options opt = {
+		.path = path_of("two.mmt"), .defs = &defs, .run_tag = tag, .stored = true
+	};
 	struct writer *w;
 
 	defs_init(&defs);
 	assert_int_equal(writer_open(&opt, &w), 0);
-	put(w, (struct fact){ .kind = MMT_INFO, .info = MMT_RUN, .run = { .id = { (uint8_t)tag }, .piece = 2 } }, 10);
+	put(w,
+	    (struct fact){ .kind = MMT_INFO, .info = MMT_RUN, .run = { .id = { (uint8_t)tag }, .piece = 2 } },
+	    10);
 	assert_int_equal(writer_tick(w, 12 * SECOND), 0);
 	put(w, (struct fact){ .kind = MMT_TIME }, 13);
 	assert_int_equal(writer_close(w), 0);
@@ -533,7 +540,8 @@ static void many_families(void **state)
 	defs_init(&defs);
 	assert_int_equal(writer_open(&opt, &w), 0);
 	for (uint32_t i = 1; i <= 200; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME, .family_name = { .number = i, .name = "x" } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_FAMILY_NAME,
+					.family_name = { .number = i, .name = "x" } };
 
 		assert_int_equal(defs_take(&defs, &f), 0);
 		put(w, f, 0);

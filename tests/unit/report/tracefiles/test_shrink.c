@@ -74,7 +74,8 @@ static void assert_same_text(const char *wanted, const char *text, const char *w
 		 wanted + at, text + at);
 }
 
-static void assert_same(const char *wanted, const char *const *paths, size_t n, const char *what, uint64_t seed)
+static void assert_same(const char *wanted, const char *const *paths, size_t n, const char *what,
+			uint64_t seed)
 {
 	char *text = read_files(paths, n);
 
@@ -216,7 +217,8 @@ static void back_while_put_aside(void **state)
 static void add_stacks(struct ledger *l)
 {
 	for (uint32_t i = 0; i < 8; i++) {
-		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { i, 0, i % 5, FACT_NONE } };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK,
+					.stack = { i, 0, i % 5, FACT_NONE } };
 
 		assert_int_equal(ledger_take(l, &f), 0);
 	}
@@ -269,10 +271,12 @@ static void an_object_of_many_stacks(void **state)
 	assert_int_equal(ledger_init(&l), 0);
 	assert_int_equal(ledger_take(&l, &family), 0);
 	for (uint32_t i = 0; i < 5000; i++) {
-		const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { 9000 - i, 0, i % 5, FACT_NONE } };
+		const struct fact stack = { .kind = MMT_INFO, .info = MMT_STACK,
+					    .stack = { 9000 - i, 0, i % 5, FACT_NONE } };
 		const struct fact ref = {
 			.kind = i % 3 ? MMT_REF : MMT_UNREF, .time_us = 5 + i,
-			.ref = { .addr = 0x5000 + i % 2 * 64, .stack = 9000 - i, .by = 1 + i % 7, .count = i % 2 ? FACT_NONE : 9 },
+			.ref = { .addr = 0x5000 + i % 2 * 64, .stack = 9000 - i, .by = 1 + i % 7,
+				 .count = i % 2 ? FACT_NONE : 9 },
 		};
 
 		assert_int_equal(ledger_take(&l, &stack), 0);
@@ -348,7 +352,7 @@ static void the_old_file_stays_until_the_new_is_whole(void **state)
 }
 
 /* A foreign file with the temporary name of the new file is left alone. */
-static void what_is_somebody_elses_stays(void **state)
+static void a_foreign_file_stays(void **state)
 {
 	char path[100], part[130], plain[110], *data;
 	size_t n;
@@ -396,7 +400,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_written),
 		cmocka_unit_test(a_device_stays_one),
 		cmocka_unit_test(the_old_file_stays_until_the_new_is_whole),
-		cmocka_unit_test(what_is_somebody_elses_stays),
+		cmocka_unit_test(a_foreign_file_stays),
 	};
 
 	return cmocka_run_group_tests(tests, make_folder, remove_folder);

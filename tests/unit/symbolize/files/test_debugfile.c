@@ -207,7 +207,9 @@ static int look_alt(const struct place *p, const char *name)
 
 	memcpy(bytes, name, n);
 	memcpy(bytes + n, whole.build_id, sizeof(whole.build_id));
-	assert_int_equal(elffile_open(example_build(&(struct example){ .sections = &section, .nsections = 1 }), &file), 0);
+	assert_int_equal(
+		elffile_open(example_build(&(struct example){ .sections = &section, .nsections = 1 }), &file),
+		0);
 	rc = debugfile_open_alt(file.elf, p->fd, &found);
 	if (!rc)
 		elffile_close(&found);

@@ -51,7 +51,8 @@ static void only_inside(void **state)
 		FUNC("", 0x1040, 0x10, GLOBAL),		  { "data", 0x1050, 0x10, STB_GLOBAL, STT_OBJECT },
 		FUNC("past", 0x1ff0, UINT64_MAX, GLOBAL),
 	};
-	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
+	struct open_table o =
+		open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
 	(void)state;
 	check(&o, 0, NULL);
@@ -76,7 +77,8 @@ static void of_several(void **state)
 		FUNC("hidden", 0x1160, 0x10, LOCAL),  FUNC("large", 0x1300, 0x20, GLOBAL),
 		FUNC("small", 0x1300, 0x10, GLOBAL),
 	};
-	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
+	struct open_table o =
+		open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
 	(void)state;
 	check(&o, 0x1008, "global");
@@ -98,7 +100,8 @@ static void without_size(void **state)
 		FUNC("behind", 0x1020, 0, LOCAL),    { "marker", 0x1040, 0, STB_GLOBAL, STT_NOTYPE },
 		FUNC("last", 0x1f00, 0, GLOBAL),
 	};
-	struct open_table o = open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
+	struct open_table o =
+		open_example(&(struct example){ .symbols = symbols, .nsymbols = COUNT(symbols) });
 
 	(void)state;
 	check(&o, 0x1000, "assembly");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * following: what looks find out about chunks in our own memory, which are made and freed by hand, word by
+ * block_poll: what looks find out about chunks in our own memory, which are made and freed by hand, word by
  * word as glibc does it.
  */
 #include "attach/sampling/blocks/block_poll.h"
@@ -383,7 +383,7 @@ static void both_words_have_changed(void **state)
 	assert_int_equal(ntold, 0);
 	assert_true(get(0).doubtful && get(0).seen_ns < 1 * S && get(0).ended_ns > 1 * S &&
 		    get(0).ended_ns <= 2 * S);
-	/* one is seen to be freed: its earlier contents had gone with it */
+	/* one is seen to be freed: so its earlier contents were those of another block */
 	block(64 + 48)[-1] &= ~1ull;
 	until(4 * S);
 	assert_fate(FATE_GONE, addr(64));
@@ -409,7 +409,7 @@ static void doubtful_at_the_end(void **state)
  * A word that differs from block to block shows that a block is the same. A word that does not, or that is
  * the same when an address is allocated again, does not show it.
  */
-static void what_tells_blocks_apart(void **state)
+static void words_that_differ_between_blocks(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < 16; i++) {
@@ -647,7 +647,7 @@ int main(void)
 		TEST(one_word_is_enough),
 		TEST(both_words_have_changed),
 		TEST(doubtful_at_the_end),
-		TEST(what_tells_blocks_apart),
+		TEST(words_that_differ_between_blocks),
 		TEST(no_page_is_made),
 		TEST(a_page_between_head_and_words),
 		TEST(a_mapping_of_its_own),

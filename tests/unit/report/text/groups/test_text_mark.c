@@ -53,20 +53,27 @@ static void no_wider_than_without(void **state)
 	strbuf_fini(&out);
 }
 
-/* A report without its escape sequences is the one without colors; a name that has marks or sequences of its own adds none. */
+/*
+ * A report without its escape sequences is the one without colors; a name that has marks or sequences of its
+ * own adds none.
+ */
 static void a_report(void **state)
 {
-	struct summary_frame frame = { .pc = 1, .function = TEXT_RED "\x1b[5mname" TEXT_PLAIN, .file = TEXT_BOLD ".c", .line = 3 };
+	struct summary_frame frame = {
+		.pc = 1, .function = TEXT_RED "\x1b[5mname" TEXT_PLAIN, .file = TEXT_BOLD ".c", .line = 3
+	};
 	struct strbuf plain = STRBUF_INIT, colored = STRBUF_INIT, stripped = STRBUF_INIT;
 	struct summary s;
 
 	(void)state;
 	summary_init(&s);
-	s.totals = (struct summary_totals){ .allocs = 1, .double_frees = 2, .live_blocks = 1, .live_bytes = 9 };
+	s.totals =
+		(struct summary_totals){ .allocs = 1, .double_frees = 2, .live_blocks = 1, .live_bytes = 9 };
 	summary_add_lost(&s, "ring full " TEXT_RED, 1);
 	summary_add_gap(&s, 1, 2, TEXT_BOLD);
 	summary_note(&s, "%s", TEXT_RED);
-	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 9, .verdict = VERDICT_DEFINITE, .tag = TEXT_RED, .stack = { &frame, 1 } });
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 9, .verdict = VERDICT_DEFINITE,
+						       .tag = TEXT_RED, .stack = { &frame, 1 } });
 	summary_sort(&s);
 	assert_int_equal(out_text(&s, 0, &plain), 0);
 	assert_null(strpbrk(strbuf_str(&plain), "\x1b" TEXT_BOLD TEXT_RED TEXT_PLAIN));

@@ -21,7 +21,8 @@
 static void check_apart(const struct summary_frame *frames, size_t n, size_t wrappers,
 			const struct apart *apart, size_t width, const char *want)
 {
-	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n, .wrappers = wrappers };
+	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = n,
+					  .wrappers = wrappers };
 	struct strbuf out = STRBUF_INIT;
 
 	text_where_of(&out, &stack, apart, width);
@@ -33,7 +34,8 @@ static void check_apart(const struct summary_frame *frames, size_t n, size_t wra
 /* @caller: 0 for none. */
 static void check(const struct summary_frame *frames, size_t n, size_t caller, size_t width, const char *want)
 {
-	check_apart(frames, n, 0, &(struct apart){ caller ? APART_CALLER : APART_NOTHING, caller, false }, width, want);
+	check_apart(frames, n, 0, &(struct apart){ caller ? APART_CALLER : APART_NOTHING, caller, false },
+		    width, want);
 }
 
 static void names_are_shortened_before_they_are_cut(void **state)
@@ -53,7 +55,9 @@ static void names_are_shortened_before_they_are_cut(void **state)
 		  .module = "/usr/bin/svc",
 		  .offset = 0x1234 }
 	};
-	const struct summary_frame script[] = { { .function = "JS:*work /srv/app.js:3:10", .module = "/usr/bin/node", .offset = 0x10 } };
+	const struct summary_frame script[] = {
+		{ .function = "JS:*work /srv/app.js:3:10", .module = "/usr/bin/node", .offset = 0x10 }
+	};
 
 	(void)state;
 	check(run, 1, 0, 80, "node::ProcessRunner::Run node_task_runner.cc:42");
@@ -66,9 +70,11 @@ static void names_are_shortened_before_they_are_cut(void **state)
 
 static void a_caller_beside_it(void **state)
 {
-	const struct summary_frame unnamed[] = { { .module = "/opt/libvendor.so", .offset = 0x1149 }, { .module = "/opt/libvendor.so" },
+	const struct summary_frame unnamed[] = { { .module = "/opt/libvendor.so", .offset = 0x1149 },
+						 { .module = "/opt/libvendor.so" },
 						 { .function = "session_open", .file = "svc.c", .line = 7 } };
-	const struct summary_frame named[] = { { .function = "make", .file = "pool.c", .line = 12 }, { .function = "grow" },
+	const struct summary_frame named[] = { { .function = "make", .file = "pool.c", .line = 12 },
+					       { .function = "grow" },
 					       { .function = "serve_users" } };
 
 	(void)state;
@@ -85,13 +91,19 @@ static void a_caller_beside_it(void **state)
  */
 static void narrow_columns(void **state)
 {
-	const struct summary_frame redis[] = { { .function = "_sdsnewlen", .module = "/usr/bin/redis-check-rdb", .offset = 0x7874c },
-					       { .function = "createStringObject" } };
-	const struct summary_frame both[] = { { .function = "v8::JSArrayBuffer::EnsureExtension()", .linkage = "_ZN2v8" },
-					      { .function = "v8::(anonymous namespace)::ConstructBuffer(int)", .linkage = "_ZN2v8" } };
-	const struct summary_frame stripped[] = { { .module = "/opt/cycs", .offset = 0x2609 }, { .module = "/opt/cycs" },
+	const struct summary_frame redis[] = {
+		{ .function = "_sdsnewlen", .module = "/usr/bin/redis-check-rdb", .offset = 0x7874c },
+		{ .function = "createStringObject" }
+	};
+	const struct summary_frame both[] = {
+		{ .function = "v8::JSArrayBuffer::EnsureExtension()", .linkage = "_ZN2v8" },
+		{ .function = "v8::(anonymous namespace)::ConstructBuffer(int)", .linkage = "_ZN2v8" }
+	};
+	const struct summary_frame stripped[] = { { .module = "/opt/cycs", .offset = 0x2609 },
+						  { .module = "/opt/cycs" },
 						  { .function = "start_thread" } };
-	const struct summary_frame python[] = { { .module = "/usr/bin/python3.11", .offset = 0x510a2c }, { .function = "_PyEval_EvalFrameDefault" } };
+	const struct summary_frame python[] = { { .module = "/usr/bin/python3.11", .offset = 0x510a2c },
+						{ .function = "_PyEval_EvalFrameDefault" } };
 
 	(void)state;
 	check(redis, 2, 1, 31, "_sdsnewlen from create...Object");
@@ -105,14 +117,19 @@ static void narrow_columns(void **state)
 
 static void what_tells_apart(void **state)
 {
-	const struct summary_frame push[] = { { .function = "shop::Stack<shop::Big>::push(shop::Big)", .linkage = "_ZN4shop", .file = "a.cpp", .line = 20 } };
-	const struct summary_frame two[] = { { .function = "std::string::assign(char const*)", .linkage = "_ZNSs" },
-					     { .function = "serve", .file = "a.cpp", .line = 28 }, { .function = "loop", .file = "b.c", .line = 7 } };
+	const struct summary_frame push[] = { { .function = "shop::Stack<shop::Big>::push(shop::Big)",
+						.linkage = "_ZN4shop", .file = "a.cpp", .line = 20 } };
+	const struct summary_frame two[] = { { .function = "std::string::assign(char const*)",
+					       .linkage = "_ZNSs" },
+					     { .function = "serve", .file = "a.cpp", .line = 28 },
+					     { .function = "loop", .file = "b.c", .line = 7 } };
 
 	(void)state;
 	check_apart(push, 1, 0, &(struct apart){ .arguments = true }, 40, "shop::Stack<Big>::push a.cpp:20");
-	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 50, "serve through std::string::assign a.cpp:28");
-	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 31, "serve through string::assign");
+	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 50,
+		    "serve through std::string::assign a.cpp:28");
+	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 31,
+		    "serve through string::assign");
 	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 18, "serve a.cpp:28");
 	check_apart(two, 3, 1, &(struct apart){ APART_LINE, 2, false }, 50, "serve from loop:7 a.cpp:28");
 	check_apart(two, 3, 1, &(struct apart){ APART_CALLER, 2, false }, 50, "serve from loop a.cpp:28");
@@ -134,8 +151,14 @@ static void is(const struct apart *a, enum apart_by by, size_t frame, bool argum
 
 static void equal_rows_are_told_apart(void **state)
 {
-	struct summary_frame users[] = { { .function = "make" }, { .function = "grow" }, { .function = "serve_users" }, { .function = "main" } };
-	struct summary_frame pages[] = { { .function = "make" }, { .function = "grow" }, { .function = "serve_pages" }, { .function = "main" } };
+	struct summary_frame users[] = { { .function = "make" },
+					 { .function = "grow" },
+					 { .function = "serve_users" },
+					 { .function = "main" } };
+	struct summary_frame pages[] = { { .function = "make" },
+					 { .function = "grow" },
+					 { .function = "serve_pages" },
+					 { .function = "main" } };
 	struct summary_frame direct[] = { { .function = "make" }, { .function = "main" } };
 	struct summary_frame alone[] = { { .function = "open_log" }, { .function = "main" } };
 	struct summary_frame line[] = { { .function = "open_log", .line = 9 }, { .function = "begin" } };
@@ -162,11 +185,15 @@ static void equal_rows_with_the_same_callers(void **state)
 {
 	struct summary_frame ints[] = { { .function = "Stack<int>::push(int)" }, { .function = "main" } };
 	struct summary_frame bigs[] = { { .function = "Stack<Big>::push(Big)" }, { .function = "main" } };
-	struct summary_frame early[] = { { .function = "make" }, { .function = "main", .file = "a.c", .line = 5 } };
-	struct summary_frame late[] = { { .function = "make" }, { .function = "main", .file = "a.c", .line = 9 } };
-	struct summary_frame node[] = { { .function = "operator new(unsigned long)" }, { .function = "std::map<int, int>::operator[](int&&)" },
+	struct summary_frame early[] = { { .function = "make" },
+					 { .function = "main", .file = "a.c", .line = 5 } };
+	struct summary_frame late[] = { { .function = "make" },
+					{ .function = "main", .file = "a.c", .line = 9 } };
+	struct summary_frame node[] = { { .function = "operator new(unsigned long)" },
+					{ .function = "std::map<int, int>::operator[](int&&)" },
 					{ .function = "serve" } };
-	struct summary_frame text[] = { { .function = "operator new(unsigned long)" }, { .function = "std::string::assign(char const*)" },
+	struct summary_frame text[] = { { .function = "operator new(unsigned long)" },
+					{ .function = "std::string::assign(char const*)" },
 					{ .function = "serve" } };
 	const struct summary_group all[] = { group(ints, 2, 0),	   group(bigs, 2, 0), group(early, 2, 0),
 					     group(late, 2, 0),	   group(node, 3, 2), group(text, 3, 2),
@@ -190,8 +217,9 @@ static void equal_rows_with_the_same_callers(void **state)
 
 /* --- all frames --- */
 
+/* 87 characters */
 #define LONG                                                                                                 \
-	"void handle_requests_of_all_connections_until_there_are_none_left<request_queue, 4096>()" /* 87 characters */
+	"void handle_requests_of_all_connections_until_there_are_none_left<request_queue, 4096>()"
 
 static void check_frame(const struct summary_frame *frame, const char *want)
 {

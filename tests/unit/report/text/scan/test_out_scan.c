@@ -92,14 +92,14 @@ static void nothing_lost(void **state)
 	r.heap.known = true;
 	r.heap.layout = "glibc 2.36";
 	r.heap.adds_up = true;
-	r.summary.run.verdicts.taken = true;
+	r.summary.run.verdicts.known = true;
 	r.summary.totals.live_blocks = 1;
 	r.summary.totals.live_bytes = 24;
 	has(&r, "the process has 1 block in use, 24 B, none of them lost\n");
 	has(&r, "its own figures agree, those of blocks with a mapping of their own were not found\n");
 	r.heap.mmapped_claimed = 0;
 	has(&r, "its own figures agree\n");
-	r.summary.run.verdicts.taken = false;
+	r.summary.run.verdicts.known = false;
 	r.summary.run.verdicts.why_not = "--verdicts no";
 	has(&r, "; which of them are lost is not known: --verdicts no\n");
 	r.heap.known = false;
@@ -120,7 +120,8 @@ static void nothing_lost(void **state)
 /* Free memory is reported apart from lost memory, and the two kinds of free memory apart from each other. */
 static void free_is_no_leak(void **state)
 {
-	struct scan_arena a = { .system_bytes = 100 << 20, .used = { 1, 10 << 20 }, .bins = { 9, 80 << 20 }, .top_bytes = 10 << 20 };
+	struct scan_arena a = { .system_bytes = 100 << 20, .used = { 1, 10 << 20 }, .bins = { 9, 80 << 20 },
+				.top_bytes = 10 << 20 };
 	struct scan_report r;
 
 	(void)state;
@@ -166,7 +167,8 @@ static void order(void **state)
 	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 900, .verdict = VERDICT_REACHABLE });
 	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 700, .verdict = VERDICT_INDIRECT });
 	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 500, .verdict = VERDICT_DEFINITE });
-	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 100, .verdict = VERDICT_DEFINITE, .kind = { .indirect_bytes = 600 } });
+	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 100, .verdict = VERDICT_DEFINITE,
+							       .kind = { .indirect_bytes = 600 } });
 	summary_add_group(&r.summary, &(struct summary_group){ .bytes = 800, .verdict = VERDICT_POSSIBLE });
 	scan_sort(&r);
 	assert_int_equal(r.summary.groups[0].bytes, 100);
