@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """--color: on a terminal that has colors, and nowhere else unless it is asked for; never in a file."""
+import fcntl
 import os
 import pathlib
 import pty
 import re
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -28,6 +31,7 @@ def printed(*args, **env):
 def shown(*args, **env):
     """On a terminal."""
     ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
     with os.fdopen(ours, "rb", buffering=0) as screen:
         process = subprocess.Popen([BUILD / "mmattach", *args], stdout=theirs, env=environment(**env))
         os.close(theirs)

@@ -35,10 +35,10 @@ def printed(*args):
 def terminal():
     started = []
 
-    def start(*args, pager=None, **kwargs):
+    def start(*args, pager=None, columns=120, **kwargs):
         env = {"MMATTACH_PAGER": pager, "PAGER": None, "LESS": None, "NO_COLOR": None,
                **kwargs.pop("env", {})}
-        started.append(Terminal(MMATTACH, *args, env=env, **kwargs))
+        started.append(Terminal(MMATTACH, *args, env=env, columns=columns, **kwargs))
         return started[-1]
 
     yield start
@@ -158,6 +158,20 @@ def test_less(terminal):
     t.press(b"q")
     assert t.end() == 7
     assert termios.tcgetattr(t.ours)[:4] == t.mode[:4]
+
+
+@pytest.mark.parametrize("columns", [80, 72])
+@pytest.mark.parametrize("args", [REPORT, DIFF, ("report", "--block-list", "1", INPUTS / "medley.mmt")],
+                         ids=["report", "diff", "blocks"])
+def test_lines_fit_the_terminal(terminal, args, columns):
+    """Broken at words: nothing is lost, and no line is longer but by a word that cannot be broken."""
+    t = terminal(*args, pager="cat", columns=columns)
+    assert t.end() == 0
+    lines = t.text.decode().replace("\r\n", "\n").splitlines()
+    plain = [re.sub(r"\x1b\[[0-9;]*m", "", line) for line in lines]
+    assert len(plain) > 5
+    assert not [line for line in plain if len(line) > columns and len(line.split()) > 1 and
+                len(line.split()[-1]) + 12 < columns]
 
 
 def test_one_screen_is_just_printed(terminal):

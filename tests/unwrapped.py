@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Text reports for tests that look for sentences: lines of the account are wrapped at 100 characters (report/text/wrap.h), anywhere within these."""
+"""Text reports for tests that look for sentences: lines of the account are wrapped at 100 characters (report/text/groups/wrap.h), anywhere within these."""
 import re
 
 

@@ -191,6 +191,7 @@ static int print(struct scan *sc)
 	int r;
 
 	sc->report.summary.color = reporting_color(&sc->reporting);
+	sc->report.summary.columns = reporting_columns(&sc->reporting);
 	r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
 
 	if (r == 0) {

@@ -16,6 +16,9 @@
 
 typedef int select_add(struct select *s, const char *regex, char *why, size_t why_size);
 
+#define NARROWEST 60u	/* columns: in a terminal that has less its lines are broken by it */
+#define WIDEST 100u
+
 static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add,
 		       const char *option)
 {
@@ -110,6 +113,16 @@ bool reporting_color(const struct reporting *r)
 	return !r->path && (wish == COLOR_ALWAYS || (wish == COLOR_AUTO && is_colored_terminal()));
 }
 
+unsigned reporting_columns(const struct reporting *r)
+{
+	unsigned columns;
+
+	if (r->path || !isatty(STDOUT_FILENO))
+		return 0;
+	columns = terminal_columns(STDOUT_FILENO);
+	return columns < NARROWEST ? NARROWEST : columns < WIDEST ? columns : 0;
+}
+
 static bool asks_for_blocks(const struct reporting *r)
 {
 	return r->opt->single.block_entry || r->opt->single.nblock_at;
@@ -139,6 +152,7 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	}
 	out->round = r->round;
 	out->color = reporting_color(r);
+	out->columns = reporting_columns(r);
 	r->reported = out->ntwice;
 	for (size_t i = 0; i < out->ngroups; i++)
 		r->reported += summary_group_suspect(&out->groups[i]);

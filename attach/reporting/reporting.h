@@ -50,6 +50,9 @@ void reporting_close(struct reporting *r);
  */
 bool reporting_color(const struct reporting *r);
 
+/* The width of the terminal that the report goes to; 0: none, or the terminal is as wide as a report gets. */
+unsigned reporting_columns(const struct reporting *r);
+
 /*
  * What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno
  * (logged).

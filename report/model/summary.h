@@ -302,6 +302,7 @@ struct summary {
 	struct summary_refs *refs;
 	size_t nrefs;
 	bool color;			/* a report for people is for a terminal, and has colors */
+	unsigned columns;		/* of that terminal; 0: it is for none, or for a wider one */
 	bool per_object;		/* the objects themselves were asked for */
 	bool scanned;			/* groups are those of a scan: only their kind is known */
 	/* What was asked about single blocks (report/query/lookup.h), owned by the caller; NULL: nothing. */

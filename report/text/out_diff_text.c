@@ -446,6 +446,6 @@ int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 		if (more(&d->groups[i]))
 			put_stack(sb, d, ++number, &d->groups[i]);
 	put_all_refs(sb, d, top);
-	text_mark_show(sb, from, d->new->color);
+	text_mark_show(sb, from, d->new);
 	return strbuf_error(sb);
 }

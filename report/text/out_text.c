@@ -125,7 +125,7 @@ int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 	r = all ? make_shown(s, top, all) : -ENOMEM;
 	if (r == 0)
 		put_all(sb, s, top, all);
-	text_mark_show(sb, from, s->color);
+	text_mark_show(sb, from, s);
 	free_shown(s, all);
 	return r < 0 ? r : strbuf_error(sb);
 }

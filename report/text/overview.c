@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/model/format_text.h"
 #include "report/text/groups/text_growth.h"
@@ -12,14 +13,14 @@
 #include "report/text/groups/text_rows.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_stack.h"
+#include "report/text/groups/wrap.h"
 
-/* Widths of the columns; the last one gets the rest of a line of 100 characters. */
+/* Widths of the columns; the last one gets the rest of a line of 100 characters, or of the terminal's. */
 #define COLUMN_BYTES 9
 #define COLUMN_SHARE 7
 #define COLUMN_BLOCKS 9
-#define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
 #define COLUMN_VERDICT 10
-#define LINE 98
+#define WHERE_LEAST 12u	/* with less no function can be recognised */
 
 static const struct summary_group *group_at(const struct overview *o, size_t index)
 {
@@ -85,6 +86,31 @@ static int find_apart(struct overview *o)
 	return 0;
 }
 
+static void growth_cell(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
+{
+	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
+
+	text_growth_cell(sb, o->summary, &course);
+}
+
+/* On a narrow terminal the column of growth is only as wide as its widest cell. */
+static size_t growth_width(const struct overview *o)
+{
+	const struct row_choice *r = &o->rows;
+	size_t widest = strlen("growth");
+
+	if (!o->summary->columns)
+		return TEXT_GROWTH_WIDTH;
+	for (enum row_part part = 0; part < ROWS_PARTS; part++)
+		for (size_t i = 0; i < r->in_table[part]; i++) {
+			cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+			growth_cell(o, group_at(o, row_choice_of(r, part)[i]), &cell);
+			widest = format_width(&cell) > widest ? format_width(&cell) : widest;
+		}
+	return widest + 1;
+}
+
 int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
 {
 	cleanup_free struct row_item *items = calloc(part->n + 1, sizeof(*items));
@@ -100,7 +126,10 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 	for (size_t i = 0; i < part->n; i++)
 		items[i] = item(o, i);
 	r = row_choice_make(items, part->n, top, &o->rows);
-	return r ? r : find_apart(o);
+	if (r)
+		return r;
+	o->growth_width = growth_width(o);
+	return find_apart(o);
 }
 
 void overview_fini(struct overview *o)
@@ -132,24 +161,27 @@ static void put_amount(const struct overview *o, const struct summary_group *g, 
 
 static size_t where_width(const struct overview *o)
 {
-	size_t others = text_number_width(&o->part) + COLUMN_SHARE + COLUMN_BLOCKS + 2 + COLUMN_GROWTH;
+	const size_t line = (o->summary->columns ? o->summary->columns : WRAP_WIDTH) - 2;
+	size_t others = text_number_width(&o->part);
 
 	if (o->sampled)
-		return LINE - text_number_width(&o->part) - TEXT_SAMPLED_WIDTH - 2;
-	return LINE - others - (o->part.plain ? 0 : COLUMN_BYTES) - (o->verdicts ? COLUMN_VERDICT : 0);
+		others += TEXT_SAMPLED_WIDTH + 2;
+	else
+		others += COLUMN_SHARE + COLUMN_BLOCKS + 2 + o->growth_width + 1 +
+			  (o->part.plain ? 0 : COLUMN_BYTES) + (o->verdicts ? COLUMN_VERDICT : 0);
+	return line > others + WHERE_LEAST ? line - others : WHERE_LEAST;
 }
 
 static void put_cells(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
-	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	put_amount(o, g, sb);
 	if (o->verdicts)
 		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, verdict_name(g->verdict));
 	if (text_timed(o->summary)) {
-		text_growth_cell(&cell, o->summary, &course);
-		format_left(sb, &cell, TEXT_GROWTH_WIDTH);
+		growth_cell(o, g, &cell);
+		format_left(sb, &cell, o->growth_width);
 		strbuf_putc(sb, ' ');
 	}
 }
@@ -167,6 +199,7 @@ static void put_with(struct strbuf *sb, const struct summary_group *g)
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 {
 	const struct overview *o = ctx;
+	const size_t width = where_width(o);
 	const struct summary_group *g = group_at(o, index);
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -180,7 +213,7 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		put_cells(o, g, sb);
 	put_with(&cell, g);
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where(sb, g, &o->apart[index], where_width(o) - format_width(&cell));
+	text_where(sb, g, &o->apart[index], width > format_width(&cell) ? width - format_width(&cell) : 0);
 	strbuf_puts(sb, TEXT_PLAIN);
 	strbuf_puts(sb, strbuf_str(&cell));
 	strbuf_putc(sb, '\n');
@@ -233,7 +266,7 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 	if (o->verdicts)
 		strbuf_printf(sb, "%-*s", COLUMN_VERDICT, "verdict");
 	if (text_timed(o->summary))
-		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
+		strbuf_printf(sb, "%-*s ", (int)o->growth_width, "growth");
 	strbuf_puts(sb, "allocated by\n");
 }
 

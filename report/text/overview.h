@@ -17,6 +17,7 @@ struct overview {
 	const struct summary *summary;
 	struct text_part part;
 	bool verdicts;			/* a group has a verdict */
+	size_t growth_width;		/* of the column of growth */
 	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
 	struct row_choice rows;		/* indices are those of the part */
 	struct apart *apart;		/* by index */

@@ -8,7 +8,7 @@
 
 #include "report/model/format_text.h"
 #include "report/text/groups/text_mark.h"
-#include "report/text/wrap.h"
+#include "report/text/groups/wrap.h"
 
 /* The answer is called incomplete only if stacks were cut or lost at more than this share of the events. */
 #define STACKS_PERCENT 2
@@ -91,7 +91,7 @@ static void put_no_verdicts(struct strbuf *sb, const struct summary *s)
 		return;
 	strbuf_puts(&line, NO_VERDICTS);
 	strbuf_text(&line, v->why_not ? v->why_not : "the reason is not known");
-	wrap(sb, &line, WRAP_WIDTH, strlen(NO_VERDICTS));
+	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, strlen(NO_VERDICTS));
 }
 
 void text_certainty(struct strbuf *sb, const struct summary *s)

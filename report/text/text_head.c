@@ -11,10 +11,10 @@
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_verdicts.h"
+#include "report/text/groups/wrap.h"
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
-#include "report/text/wrap.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
 
@@ -231,5 +231,5 @@ void text_head(struct strbuf *sb, const struct summary *s)
 	cleanup_strbuf struct strbuf lines = STRBUF_INIT;
 
 	put_lines(&lines, s);
-	wrap(sb, &lines, WRAP_WIDTH, WRAP_INDENT);
+	wrap(sb, &lines, s->columns ? s->columns : WRAP_WIDTH, WRAP_INDENT);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwrapped: the lines of an account as they were before they were wrapped (report/text/wrap.h), so that a
+ * unwrapped: the lines of an account as they were before they were wrapped (report/text/groups/wrap.h), so that a
  * test can look for sentences.
  */
 #ifndef UNWRAPPED_H
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "report/text/wrap.h"
+#include "report/text/groups/wrap.h"
 
 /* Join lines in place: one that begins at the column of the text is the continuation of the line before. */
 static inline void unwrap(char *text)

@@ -260,6 +260,6 @@ int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
 			strbuf_putc(sb, '\n');
 		put_at(sb, s, &lk->at[i]);
 	}
-	text_mark_show(sb, from, s->color);
+	text_mark_show(sb, from, s);
 	return r < 0 ? r : strbuf_error(sb);
 }

@@ -2,6 +2,8 @@
 #include "report/text/groups/text_mark.h"
 
 #include "report/model/format_text.h"
+#include "report/model/summary.h"
+#include "report/text/groups/wrap.h"
 
 /* The escape sequence of a mark; NULL: it is none. */
 static const char *sequence_of(char c)
@@ -29,13 +31,15 @@ static void copy(struct strbuf *to, const char *text, size_t n, bool color)
 	strbuf_append(to, text + begin, n - begin);
 }
 
-void text_mark_show(struct strbuf *sb, size_t from, bool color)
+void text_mark_show(struct strbuf *sb, size_t from, const struct summary *s)
 {
 	cleanup_strbuf struct strbuf shown = STRBUF_INIT;
 
+	if (s->columns)
+		wrap_all(sb, from, s->columns);
 	if (strbuf_error(sb))
 		return;
-	copy(&shown, strbuf_str(sb) + from, sb->len - from, color);
+	copy(&shown, strbuf_str(sb) + from, sb->len - from, s->color);
 	if (strbuf_error(&shown)) {
 		sb->err = strbuf_error(&shown);
 		return;

@@ -19,12 +19,17 @@
 #include "base/strbuf.h"
 #include "base/verdict.h"
 
+struct summary;
+
 #define TEXT_BOLD "\x01"
 #define TEXT_RED "\x02"
 #define TEXT_PLAIN "\x03"
 
-/* Replace the marks in @sb from offset @from on by escape sequences, or if not @color, remove them. */
-void text_mark_show(struct strbuf *sb, size_t from, bool color);
+/*
+ * The last step of a report, @sb from offset @from on: its lines are wrapped for the terminal that @s is for, and
+ * marks replaced by escape sequences, or if it has no colors, removed.
+ */
+void text_mark_show(struct strbuf *sb, size_t from, const struct summary *s);
 
 /* verdict_text; "definitely lost" stands out. */
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict);

@@ -343,6 +343,6 @@ int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 	}
 	strbuf_putc(sb, '\n');
 	text_scan_head(sb, r);
-	text_mark_show(sb, from, r->summary.color);
+	text_mark_show(sb, from, &r->summary);
 	return strbuf_error(sb);
 }

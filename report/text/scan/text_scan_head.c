@@ -6,8 +6,8 @@
 
 #include "report/model/format_text.h"
 #include "report/text/groups/text_label.h"
+#include "report/text/groups/wrap.h"
 #include "report/text/text_head.h"
-#include "report/text/wrap.h"
 
 #define COLUMN_BYTES 10
 #define COLUMN_SHARE 7
@@ -212,5 +212,5 @@ void text_scan_head(struct strbuf *sb, const struct scan_report *r)
 	cleanup_strbuf struct strbuf lines = STRBUF_INIT;
 
 	put_lines(&lines, r);
-	wrap(sb, &lines, WRAP_WIDTH, WRAP_INDENT);
+	wrap(sb, &lines, r->summary.columns ? r->summary.columns : WRAP_WIDTH, WRAP_INDENT);
 }

@@ -15,6 +15,7 @@
 
 static void shown_or_not(void **state)
 {
+	struct summary plain = { 0 }, colored = { .color = true };
 	struct strbuf sb = STRBUF_INIT;
 
 	(void)state;
@@ -22,17 +23,36 @@ static void shown_or_not(void **state)
 		strbuf_puts(&sb, "what " TEXT_RED "was" TEXT_PLAIN " there");
 		const size_t from = sb.len;
 		strbuf_puts(&sb, TEXT_RED "GAP" TEXT_PLAIN ", " TEXT_BOLD TEXT_PLAIN "x" TEXT_BOLD);
-		text_mark_show(&sb, from, color);
-		text_mark_show(&sb, 0, false);
+		text_mark_show(&sb, from, color ? &colored : &plain);
+		text_mark_show(&sb, 0, &plain);
 		assert_string_equal(strbuf_str(&sb),
 				    color ? "what was there\x1b[0;31mGAP\x1b[0m, \x1b[0;1m\x1b[0mx\x1b[0;1m"
 					  : "what was thereGAP, x");
 		strbuf_reset(&sb);
 	}
-	text_mark_show(&sb, 0, true);
+	text_mark_show(&sb, 0, &colored);
 	assert_string_equal(strbuf_str(&sb), "");
 	sb.err = -ENOMEM;
-	text_mark_show(&sb, 0, true);
+	text_mark_show(&sb, 0, &colored);
+	assert_int_equal(strbuf_error(&sb), -ENOMEM);
+	strbuf_fini(&sb);
+}
+
+/* Marks take no room, and what is before @from stays. */
+static void wrapped_for_a_terminal(void **state)
+{
+	const struct summary narrow = { .columns = 12, .color = true };
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	strbuf_puts(&sb, "this was here before\n");
+	const size_t from = sb.len;
+	strbuf_puts(&sb, TEXT_BOLD "one" TEXT_PLAIN " two four\n  five six seven\n");
+	text_mark_show(&sb, from, &narrow);
+	assert_string_equal(strbuf_str(&sb), "this was here before\n\x1b[0;1mone\x1b[0m two four\n"
+					     "  five six\n      seven\n");
+	sb.err = -ENOMEM;
+	text_mark_show(&sb, 0, &narrow);
 	assert_int_equal(strbuf_error(&sb), -ENOMEM);
 	strbuf_fini(&sb);
 }
@@ -47,7 +67,7 @@ static void no_wider_than_without(void **state)
 	format_right(&out, &cell, 4);
 	strbuf_puts(&cell, TEXT_RED "c" TEXT_PLAIN);
 	format_left(&out, &cell, 3);
-	text_mark_show(&out, 0, false);
+	text_mark_show(&out, 0, &(struct summary){ 0 });
 	assert_string_equal(strbuf_str(&out), "  \xc3\xbc" "bc  ");
 	strbuf_fini(&cell);
 	strbuf_fini(&out);
@@ -101,6 +121,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(shown_or_not),
+		cmocka_unit_test(wrapped_for_a_terminal),
 		cmocka_unit_test(no_wider_than_without),
 		cmocka_unit_test(a_report),
 	};

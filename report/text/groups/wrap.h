@@ -12,7 +12,7 @@
 
 #include "base/strbuf.h"
 
-#define WRAP_WIDTH 100
+#define WRAP_WIDTH 100		/* of a report that is for no terminal */
 #define WRAP_INDENT 12		/* behind a label (report/text/groups/text_label.h) */
 
 /*
@@ -21,5 +21,8 @@
  * whole. No line ends in a blank, each ends in a newline.
  */
 void wrap(struct strbuf *sb, const struct strbuf *lines, size_t width, size_t indent);
+
+/* The same for all lines of @sb from offset @from on, each continued a little behind its own beginning. */
+void wrap_all(struct strbuf *sb, size_t from, size_t width);
 
 #endif

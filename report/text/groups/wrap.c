@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* wrap: see wrap.h. Widths are counted in characters, as in report/model/format_text.h. */
-#include "report/text/wrap.h"
+#include "report/text/groups/wrap.h"
 
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "report/model/format_text.h"
+
+#define CONTINUED 4	/* a line goes on so far behind its beginning */
 
 static size_t span(const char *text, size_t n, bool blanks)
 {
@@ -67,4 +70,24 @@ void wrap(struct strbuf *sb, const struct strbuf *lines, size_t width, size_t in
 		put_line(sb, text, n, width, indent);
 		text += n + (text[n] == '\n');
 	}
+}
+
+void wrap_all(struct strbuf *sb, size_t from, size_t width)
+{
+	cleanup_strbuf struct strbuf wrapped = STRBUF_INIT;
+
+	if (strbuf_error(sb))
+		return;
+	for (const char *text = strbuf_str(sb) + from; *text;) {
+		const size_t n = strcspn(text, "\n");
+
+		put_line(&wrapped, text, n, width, span(text, n, true) + CONTINUED);
+		text += n + (text[n] == '\n');
+	}
+	if (strbuf_error(&wrapped)) {
+		sb->err = strbuf_error(&wrapped);
+		return;
+	}
+	strbuf_truncate(sb, from);
+	strbuf_append(sb, strbuf_str(&wrapped), wrapped.len);
 }

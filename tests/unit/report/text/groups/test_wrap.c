@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* wrap: where lines are broken, what stays as it is. */
-#include "report/text/wrap.h"
+#include "report/text/groups/wrap.h"
 
 #include <errno.h>
 #include <setjmp.h>
