@@ -249,6 +249,70 @@ def test_who_points_at_as_text(victim):
     end(v)
 
 
+def symbol(program, name):
+    """Address of @name in the file, as nm counts it."""
+    lines = subprocess.run(["nm", program], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    return next(int(line.split()[0], 16) for line in lines if line.split()[-1] == name)
+
+
+def loaded_at(v, program):
+    """Where the file's address 0 is."""
+    with open(f"/proc/{v.pid}/maps", encoding="utf-8") as maps:
+        return min(int(line.split("-")[0], 16) for line in maps if line.rstrip().endswith(f"/{program.name}"))
+
+
+def a_route(report):
+    """A block of the victim routecache that is in its table."""
+    return next(g["samples"][0] for g in groups(report, "reachable") if g["size_low"] == 216)
+
+
+def assert_in_table(pointer, program, bias, table):
+    offset = int(pointer["module_offset"], 16)
+    assert pointer["module"].endswith(program.name) and int(pointer["at"], 16) - bias == offset
+    assert table + 4096 <= offset < table + 8 * 16384
+
+
+def root_of(answer):
+    return (answer["chain"] or answer["pointers"])[-1]
+
+
+@pytest.mark.parametrize("strip", [False, True])
+def test_a_table_behind_the_mappings_of_the_file(victim, tmp_path, strip):
+    """The zero-initialised data of a module is named as what it is, in a process, and in a core with and
+    without the file."""
+    program, core = tmp_path / "routes", tmp_path / "core.routes"
+    shutil.copy(VICTIMS / "routecache", program)
+    table = symbol(program, "table")
+    if strip:
+        subprocess.run(["strip", program], check=True)
+    v = victim(program)
+    bias = loaded_at(v, program)
+    found = []
+
+    def holds_a_late_route():
+        route = a_route(scan("-p", v.pid).json())
+        found[:] = [route, answers(v, route).json()["pointers"][0]]
+        root = root_of(found[1])
+        return root["place"] == "data" and int(root["at"], 16) - bias >= table + 4096
+
+    wait_for(holds_a_late_route, "there is a route far behind the first page of the table")
+    route, answer = found
+    pointer = root_of(answer)
+    assert_in_table(pointer, program, bias, table)
+    assert pointer["symbol"] == (None if strip else "table")
+    place = f"data of routes+0x{int(pointer['module_offset'], 16):x}"
+    text = answers(v, route, pointer["at"], form="text").out
+    assert place in text and f"is in no block that is in use, but in {place}\n" in text, text
+    assert_untouched(v)
+    if shutil.which("gdb"):
+        subprocess.run(["gdb", "-nx", "-batch", "-p", str(v.pid), "-ex", f"generate-core-file {core}"], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+        in_core = lambda: root_of(scan("--core", core, "--who-points-at", route).json()["pointers"][0])
+        assert_in_table(in_core(), program, bias, table)
+        program.unlink()
+        assert_in_table(in_core(), program, bias, table)
+
+
 # --- with a trace ---
 
 def test_stacks_of_a_watch(victim, tmp_path):

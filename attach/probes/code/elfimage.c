@@ -30,7 +30,7 @@
 
 struct segment {
 	taddr vaddr;
-	uint64_t offset, filesz;
+	uint64_t offset, filesz, memsz;
 	bool code;
 };
 
@@ -86,7 +86,7 @@ static int read_segments(struct elfimage *img)
 			continue;
 		img->segments[img->nsegments++] = (struct segment){
 			.vaddr = ph.p_vaddr, .offset = ph.p_offset, .filesz = ph.p_filesz,
-			.code = ph.p_flags & PF_X,
+			.memsz = ph.p_memsz, .code = ph.p_flags & PF_X,
 		};
 	}
 	return 0;
@@ -259,6 +259,19 @@ bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, 
 	if (best)
 		*vaddr = best->vaddr - best->offset + file_offset;
 	return best;
+}
+
+bool elfimage_loads_at(const struct elfimage *img, taddr addr)
+{
+	for (size_t i = 0; i < img->nsegments; i++) {
+		const struct segment *s = &img->segments[i];
+		const taddr lo = s->vaddr & ~PAGE_MASK_4K;
+		const uint64_t n = s->vaddr - lo + s->memsz;
+
+		if (s->memsz && addr >= lo && addr - lo <= ((n - 1) | PAGE_MASK_4K))
+			return true;
+	}
+	return false;
 }
 
 int elfimage_find(const struct elfimage *img, const char *name, taddr *addr, uint64_t *size, bool *ifunc)

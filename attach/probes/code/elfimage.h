@@ -56,6 +56,12 @@ bool elfimage_textrel(const struct elfimage *img);
 bool elfimage_load_for_offset(const struct elfimage *img, uint64_t file_offset, taddr *vaddr);
 
 /*
+ * true if a PT_LOAD segment has @addr in its pages in memory: of data, these go on behind what the file has
+ * (.bss).
+ */
+bool elfimage_loads_at(const struct elfimage *img, taddr addr);
+
+/*
  * The function @name in .symtab or .dynsym of the file itself (separate debug files are not read). Undefined
  * symbols are ignored. For an IFUNC symbol *@ifunc is true: the address is a resolver's. 0, -ENOENT, or
  * -EEXIST if several different addresses have that name (the default version is preferred to older ones, a

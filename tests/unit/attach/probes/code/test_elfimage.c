@@ -165,6 +165,30 @@ static void test_load(void **state)
 	assert_false(elfimage_load_for_offset(fix.self, 1UL << 40, &vaddr));
 }
 
+/* Its data goes on behind what the file has of it, to the end of a page. */
+static char zeros[3 * 4096 + 1];
+
+static void test_loads_at(void **state)
+{
+	taddr end = 0;
+
+	(void)state;
+	for (int i = 0; i < fix.exe.dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &fix.exe.dlpi_phdr[i];
+
+		if (ph->p_type != PT_LOAD)
+			continue;
+		assert_true(elfimage_loads_at(fix.self, ph->p_vaddr));
+		assert_true(elfimage_loads_at(fix.self, ph->p_vaddr & ~4095UL));
+		end = (ph->p_vaddr + ph->p_memsz + 4095) & ~4095UL;
+	}
+	assert_true(elfimage_loads_at(fix.self, file_address(zeros)));
+	assert_true(elfimage_loads_at(fix.self, file_address(zeros + sizeof(zeros) - 1)));
+	assert_true(elfimage_loads_at(fix.self, end - 1));
+	assert_false(elfimage_loads_at(fix.self, end));
+	assert_false(elfimage_loads_at(fix.self, -1ull));
+}
+
 /* The note in memory. */
 static size_t build_id_in_memory(const uint8_t **id)
 {
@@ -310,6 +334,8 @@ static void ask_all(struct elfimage *img)
 	elfimage_build_id(img, buf, sizeof(buf));
 	elfimage_textrel(img);
 	elfimage_load_for_offset(img, 0, &addr);
+	elfimage_loads_at(img, 0);
+	elfimage_loads_at(img, -1ull);
 	(void)!elfimage_find(img, "main", &addr, &size, &ifunc);
 	addr = file_address(FUNCTION_AT);
 	elfimage_symbol_at(img, addr);
@@ -508,7 +534,8 @@ int main(void)
 		cmocka_unit_test(test_find),	  cmocka_unit_test(test_static),
 		cmocka_unit_test(test_versions),  cmocka_unit_test(test_names),
 		cmocka_unit_test(test_code),	  cmocka_unit_test(test_code_ends),
-		cmocka_unit_test(test_load),	  cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_load),	  cmocka_unit_test(test_loads_at),
+		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_slots),	  cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_no_sections),
 		cmocka_unit_test(test_cut_short), cmocka_unit_test(test_cut_later),
