@@ -181,7 +181,7 @@ static const struct hit_class {
 } meanings[] = {
 	{ "PID", complete_processes }, { "NAME", put_names }, { "NAME,...", put_families },
 	{ "FILE", put_files }, { "TRACE", put_files },
-	{ "VERDICT,...", put_verdicts }, { "ADDR,...|VERDICT", put_in_use }, { "DOMAIN,...", put_domains },
+	{ "VERDICT,...", put_verdicts }, { "ADDR,...|possible|reachable", put_in_use }, { "DOMAIN,...", put_domains },
 	{ "DURATION", NULL }, { "PCT", NULL }, { "RULE", NULL }, { "FUNC", NULL }, { "TID|NAME", NULL },
 	{ "GLOB", NULL }, { "N", NULL }, { "SIZE", NULL }, { "REGEX", NULL }, { "[FAMILY:]N", NULL },
 	{ "ADDR,...", NULL },

@@ -302,8 +302,8 @@ const struct option_line option_table[] = {
 	  "(hexadecimal), which stack allocated it, and its\n"
 	  "group; instead of the report" },
 	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_OUTPUT, option_error_exitcode, 0,
-	  "exit with N if anything is reported\n"
-	  "of scan: if anything is lost" },
+	  "exit with N if a leak is reported\n"
+	  "what is still reachable does not count" },
 	{ "verdicts", 0, VERDICTS_VALUES, FOR_LIVE | FOR_SCAN, ABOUT_VERDICTS, option_verdicts, 0,
 	  "find out at the end which blocks are lost (auto)\n"
 	  "the process is stopped once; auto: if that is\n"
@@ -318,12 +318,13 @@ const struct option_line option_table[] = {
 	  "scan a core file instead of a process" },
 	{ "exe", 0, "FILE", FOR_SCAN, ABOUT_TARGET, option_exe, 0,
 	  "the program that left the core, if it was moved" },
-	{ "who-points-at", 0, "ADDR,...|VERDICT", FOR_WATCH | FOR_SCAN, ABOUT_BLOCKS, option_who_points_at, 0,
+	{ "who-points-at", 0, "ADDR,...|possible|reachable", FOR_WATCH | FOR_SCAN, ABOUT_BLOCKS,
+	  option_who_points_at, 0,
 	  "show what points at each address, or at its block\n"
 	  "(hexadecimal); of scan: instead of the report; of\n"
-	  "watch: after it, as it was when verdicts were made,\n"
-	  "also for all blocks that are possible or reachable,\n"
-	  "one a stack" },
+	  "watch: after it, as it was when verdicts were made\n"
+	  "possible, reachable: of a watch, for one such block\n"
+	  "of each stack" },
 	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_VERDICTS, option_show, 0,
 	  "report only blocks with such a verdict\n"
 	  "definite, indirect, possible, reachable" },

@@ -229,8 +229,8 @@ static void overview_topics(FILE *out)
 {
 	struct wrapped w;
 
-	fputs("Topics: the commands, " OPTIONS_HELP_ALL " (all options), ", out);
-	w = wrapped_begin(out, 2, (int)strlen("Topics: the commands, " OPTIONS_HELP_ALL " (all options), "));
+	fputs("Topics: a command, " OPTIONS_HELP_ALL " (all options), ", out);
+	w = wrapped_begin(out, 2, (int)strlen("Topics: a command, " OPTIONS_HELP_ALL " (all options), "));
 	for (const struct help_topic *t = help_topics; t->name; t++)
 		if (!help_topic_is_command(t) || t->command == COMMAND_GDB)
 			wrapped_add(&w, "", t->name);
