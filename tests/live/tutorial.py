@@ -20,6 +20,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import termios
 import threading
@@ -113,7 +114,7 @@ FORMS = [(re.compile(pattern), form) for pattern, form in [
     (r"<N%", "N%"),
     (r"\bSIZE in N blocks?", "AMOUNT"),
     (r"(?<=lost )none|(?<=reachable )none", "AMOUNT"),
-    (r"\b(block|object|byte|event|thread|pointer|time|frame|piece|word|register|arena|pair)s\b", r"\1"),
+    (r"\b(block|object|byte|event|thread|pointer|time|frame|piece|word|register|arena|pair|group)s\b", r"\1"),
     (r"\b(is|are) still allocated", "are still allocated"),
     (r"\b(went|shrank)\b", "SHRANK"),  # a block that is freed at once may be live just then
     (r"\s+", " "),
@@ -195,6 +196,7 @@ GDB = ("gdb() { command gdb -nx -iex 'set editing off' -iex 'set height 0' -iex 
        "-iex 'set confirm off' -iex 'set print thread-events off' -iex 'set prompt <<gdb>>' \"$@\"; }")
 ENVIRONMENT = {"TERM": "dumb", "LC_ALL": "C.UTF-8", "DEBUGINFOD_URLS": "", "PS1": "", "PS2": "",
                "HISTFILE": ""}
+SIZE_OF_TERMINAL = struct.pack("HHHH", 24, 100, 0, 0)  # as wide as a report in a file
 
 
 def become_terminal(slave):
@@ -202,6 +204,7 @@ def become_terminal(slave):
     mode[1] &= ~termios.ONLCR
     mode[3] &= ~termios.ECHO
     termios.tcsetattr(slave, termios.TCSANOW, mode)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, SIZE_OF_TERMINAL)
     fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
 
