@@ -289,7 +289,7 @@ def test_with_blocks(victim, attach):
 
 
 @pytest.mark.parametrize("options, reason", [
-    (["--family", "fd"], "nothing but"), (["--probe", "alloc f"], "nothing but"), (["--in", "f"], "nothing but"),
+    (["--family", "fd"], "only where memory grows"), (["--probe", "alloc f"], "only where memory grows"), (["--in", "f"], "only where memory grows"),
     (["--verdicts", "yes"], "no blocks"), (["--max-pause", "1s"], "no blocks"), (["--sizes", "exact"], "--sizes"),
     (["--free-stacks"], "--free-stacks"), (["--per-object"], "--per-object"),
 ])
