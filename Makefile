@@ -44,7 +44,7 @@ WARN := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes
 MM_CPPFLAGS := -D_GNU_SOURCE -I.
 MM_CFLAGS := -std=gnu17 $(if $(DEBUG),-Og -Werror,-O2) -g -pthread $(WARN)
 MM_LDFLAGS := -pthread
-MM_LDLIBS := -ldw -lelf -lcapstone -llzma -lzstd -lstdc++ -lunwind-x86_64 -lm
+MM_LDLIBS := -ldw -lelf -lcapstone -llzma -lzstd -lstdc++ -lunwind-x86_64 -lncursesw -ltinfo -lm
 ifneq ($(SAN),)
 MM_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer
 MM_LDFLAGS += -fsanitize=$(SAN)
@@ -59,12 +59,27 @@ else
 say =
 endif
 
-SOURCES := $(sort $(shell find base trace symbolize report heap packs attach -name '*.c'))
+# The second engine: the BPF program takes clang, its loader libbpf. Without them --engine uprobe says so.
+CLANG ?= clang
+BPF := $(and $(shell command -v $(CLANG)),$(wildcard /usr/include/bpf/libbpf.h))
+BPF_SOURCE := attach/uprobe/uprobe.bpf.c
+WITHOUT := $(BPF_SOURCE) $(if $(BPF),attach/uprobe/uprobe_missing.c,attach/uprobe/uprobe.c attach/uprobe/uprobe_kernel.c)
+ifneq ($(BPF),)
+MM_LDLIBS += -lbpf -lz
+endif
+
+SOURCES := $(filter-out $(WITHOUT),$(sort $(shell find base trace symbolize report heap packs attach -name '*.c')))
 OBJECTS := $(SOURCES:%.c=$(B)/%.o)
-LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o
+LIBRARY_OBJECTS := $(filter-out $(B)/attach/main.o,$(OBJECTS)) $(B)/packs/list.o $(B)/report/html/page.o \
+	$(if $(BPF),$(B)/attach/uprobe/object.o)
 
 # The rules that come with the program (packs/packs.h). Of several rules for a function the first counts: libc's.
 PACKS := packs/libc.probes $(filter-out packs/libc.probes,$(sort $(wildcard packs/*.probes)))
+
+# The page of --format html: one script, in this order (report/html/html_page.h).
+PAGE := $(B)/report/html
+PAGE_SCRIPTS := $(addprefix report/html/,text.js theme.js data.js tree.js stack.js dom.js answer.js flame.js flame_keys.js \
+	plot.js histogram.js estimates.js table.js refs.js scan.js lookup.js account.js page.js)
 
 # tests/unit has the folders of what is tested; the programs are all in one.
 UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))
@@ -97,7 +112,6 @@ FUZZ_SEEDS := build/fuzz/seeds/elfimage/tiny.so build/fuzz/seeds/elfimage/tiny b
 	build/fuzz/seeds/elfimage/vast.so build/fuzz/seeds/decode/forms \
 	$(addprefix build/fuzz/seeds/names/,five.so four plus.so packed.so) \
 	build/fuzz/seeds/cfi/tiny.so build/fuzz/seeds/cfi/tiny
-CLANG ?= clang
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
@@ -142,6 +156,52 @@ $(B)/packs/names: FORCE
 	@echo '$(PACKS)' | cmp -s - $@ || echo '$(PACKS)' > $@
 
 $(B)/packs/list.o: $(B)/packs/list.S $(B)/flags
+	$(call say,AS)$(CC) -c -o $@ $<
+
+# A Content-Security-Policy with the hashes of the one style and the one script: what is between their tags, with both
+# newlines. What the page has before the data of a report, and behind it, becomes part of the program.
+$(PAGE)/page.css.txt: report/html/page.css
+	@mkdir -p $(@D)
+	@(echo; cat $<) > $@
+
+$(PAGE)/page.js.txt: $(PAGE_SCRIPTS) Makefile
+	@mkdir -p $(@D)
+	@(echo; echo '"use strict";'; echo '(() => {'; cat $(PAGE_SCRIPTS); echo '})();') > $@
+
+$(PAGE)/%.hash: $(PAGE)/%.txt
+	@env printf "$$(sha256sum < $< | cut -c1-64 | sed 's/../\\x&/g')" | base64 > $@
+
+$(PAGE)/page.html: report/html/page.html $(addprefix $(PAGE)/,page.css.txt page.js.txt page.css.hash page.js.hash)
+	$(call say,GEN)sed -e "s|@CSS_HASH@|$$(cat $(PAGE)/page.css.hash)|; s|@JS_HASH@|$$(cat $(PAGE)/page.js.hash)|" \
+		-e 's|^<style>$$|<style>@|; s|^<script>$$|<script>@|' $< | \
+		while IFS= read -r line; do case $$line in \
+		'<style>@') printf '<style>'; cat $(PAGE)/page.css.txt;; \
+		'<script>@') printf '<script>'; cat $(PAGE)/page.js.txt;; \
+		*) printf '%s\n' "$$line";; esac; done > $@
+
+$(PAGE)/page.S: $(PAGE)/page.html
+	@sed '/^@REPORT@$$/,$$d' $< > $(PAGE)/before.part && sed '1,/^@REPORT@$$/d' $< > $(PAGE)/behind.part
+	@(echo '.section .rodata'; for part in before behind; do \
+		echo ".globl html_page_$$part, html_page_$${part}_size"; echo "html_page_$$part: .incbin \"$(PAGE)/$$part.part\""; \
+		echo "end_$$part: .byte 0"; echo '.balign 8'; echo "html_page_$${part}_size: .quad end_$$part - html_page_$$part"; done; \
+		echo '.section .note.GNU-stack, "", @progbits') > $@
+
+$(PAGE)/page.o: $(PAGE)/page.S $(B)/flags
+	$(call say,AS)$(CC) -c -o $@ $<
+
+# The BPF program becomes part of the program: without its debug information, which nothing needs, but with its types.
+$(B)/attach/uprobe/uprobe.bpf.o: $(BPF_SOURCE) attach/uprobe/uprobe_hits.h Makefile
+	@mkdir -p $(@D)
+	$(call say,BPF)$(CLANG) -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter -I. -I/usr/include/$$($(CC) -print-multiarch) \
+		-c -o $@ $< && llvm-strip -g $@
+
+$(B)/attach/uprobe/object.S: $(B)/attach/uprobe/uprobe.bpf.o
+	@(echo '.section .rodata'; echo '.globl uprobe_object, uprobe_object_size'; echo '.balign 8'; \
+		echo 'uprobe_object: .incbin "$<"'; echo 'end_uprobe_object:'; echo '.balign 8'; \
+		echo 'uprobe_object_size: .quad end_uprobe_object - uprobe_object'; \
+		echo '.section .note.GNU-stack, "", @progbits') > $@
+
+$(B)/attach/uprobe/object.o: $(B)/attach/uprobe/object.S $(B)/flags
 	$(call say,AS)$(CC) -c -o $@ $<
 
 units: $(UNITS)
@@ -357,9 +417,9 @@ build/bench/%: bench/%.c
 layers: $(LIBRARY_OBJECTS)
 	$(PYTHON) tests/layers.py . $(B)
 
-# What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row, anything else: these two.
-TEST_JOBS ?= 2
-SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=2 --dist=loadgroup))
+# What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row, anything else: side by side.
+TEST_JOBS ?= 3
+SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=3 --dist=loadgroup))
 
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)

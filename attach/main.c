@@ -15,6 +15,7 @@
 #include "attach/cli/scan_cmd.h"
 #include "attach/control/repair.h"
 #include "attach/options/options.h"
+#include "attach/top/top_cmd.h"
 #include "attach/watch/session.h"
 #include "base/log.h"
 
@@ -28,6 +29,8 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 		return probes_cmd(opt, stdout);
 	case COMMAND_SCAN:
 		return scan_cmd(opt, argc, argv);
+	case COMMAND_TOP:
+		return top_cmd(opt, argc, argv);
 	case COMMAND_REPAIR:
 		return repair(opt->pid, stdout);
 	case COMMAND_REPORT:

@@ -164,12 +164,12 @@ static size_t utf8_len(const unsigned char *s, uint32_t *code)
 	return 0;
 }
 
-/* Characters that move the cursor, end a line, or turn the direction of what follows. */
+/* Characters that move the cursor, end a line, turn the direction of what follows, or have no width. */
 static bool is_control(uint32_t code)
 {
 	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-	       (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2066 && code <= 0x2069);
+	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+	       (code >= 0x2060 && code <= 0x2069) || code == 0xfeff;
 }
 
 static void json_char(struct strbuf *sb, const char *s, size_t len, uint32_t code)
@@ -221,6 +221,14 @@ void strbuf_text(struct strbuf *sb, const char *s)
 				strbuf_printf(sb, "\\x%02x", (unsigned char)s[i]);
 		s += len;
 	}
+}
+
+void strbuf_print_text(FILE *out, const char *s)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+	strbuf_text(&sb, s);
+	fputs(strbuf_str(&sb), out);
 }
 
 void strbuf_csv(struct strbuf *sb, const char *s)

@@ -16,6 +16,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 struct strbuf {
 	char *s;	/* NULL as long as nothing was appended: read with strbuf_str */
@@ -55,16 +56,20 @@ void strbuf_vprintf(struct strbuf *sb, const char *fmt, va_list ap) __attribute_
 /*
  * @s as a JSON string, quotes included ("null" for NULL). The result is valid
  * UTF-8 whatever @s holds: each byte that is no part of valid UTF-8 becomes
- * U+FFFD, control characters (C0, DEL, C1), line and text-direction controls become \uxxxx.
+ * U+FFFD; control characters (C0, DEL, C1), line and text-direction controls, and characters without
+ * width become \uxxxx.
  */
 void strbuf_json(struct strbuf *sb, const char *s);
 
 /*
- * @s for a terminal: control characters (C0, DEL, C1), line and text-direction
- * controls and invalid UTF-8 become \xNN, so that a target's names can
- * neither move the cursor nor break a line. Nothing for NULL.
+ * @s for a terminal: control characters (C0, DEL, C1), line and text-direction controls, characters
+ * without width, and invalid UTF-8 become \xNN, so that a target's names can neither move the cursor, nor
+ * break a line, nor look like another name. Nothing for NULL.
  */
 void strbuf_text(struct strbuf *sb, const char *s);
+
+/* The same, to @out. */
+void strbuf_print_text(FILE *out, const char *s);
 
 /*
  * @s as a quoted cell of a CSV file (RFC 4180), safe as in strbuf_text. What a spreadsheet would take for

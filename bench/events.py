@@ -2,7 +2,7 @@
 """The cost of an event after the stop: bench/events.c, which has no target.
 
 A hundred million events through the ledger and a trace; then ten million, reported by mmattach and by
-heaptrack_print from the same events, each in its own format.
+heaptrack_print from the same events, each in its own format; and by mmattach in each format that it has.
 """
 import json
 import pathlib
@@ -49,12 +49,29 @@ def side_by_side(rounds):
              timed([other, "-f", theirs[0]]) if other else None) for _ in range(rounds)]
 
 
+def formats():
+    """Their names, as --help has them, without text."""
+    help_text = subprocess.run([TOP / "mmattach", "complete", "report", "--format", ""], capture_output=True, text=True, check=True).stdout
+    return [line.split("\t")[0] for line in help_text.splitlines() if line.split("\t")[0] != "text"]
+
+
+def dearest_format():
+    """The largest ratio of a format to the text report that is made beside it: of the times, of the memory."""
+    report = [TOP / "mmattach", "report", "-o", FOLDER / "report"]
+    ratios = []
+    for name in formats():
+        text, other = timed([*report, FOLDER / "events.mmt"]), timed([*report, "--format", name, FOLDER / "events.mmt"])
+        ratios.append((other[0] / text[0], other[1] / text[1]))
+    return max(ratio[0] for ratio in ratios), max(ratio[1] for ratio in ratios)
+
+
 def rows(plan):
     """The rows of the table, as keyword arguments of run.py's Row."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
         many = made(MANY, HELD)
         both = side_by_side(plan.rounds)
+        slowest, largest = dearest_format()
     finally:
         shutil.rmtree(FOLDER, ignore_errors=True)
     out = [{
@@ -75,6 +92,10 @@ def rows(plan):
     }, {
         "name": "events/rss", "what": "the same: memory", "unit": "MB",
         "values": [ours[1] for ours, _ in both]
+    }, {
+        "name": "events/formats", "what": "the slowest other format / the text report", "values": [slowest], "at_most": 2
+    }, {
+        "name": "events/formats-rss", "what": "the same: memory", "values": [largest], "at_most": 2
     }]
     if both[0][1]:
         out += [{

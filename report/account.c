@@ -26,6 +26,8 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.seconds = l->now_us / 1e6;
 	if (l->run.frontend)
 		s->run.frontend = summary_string(s, l->run.frontend);
+	if (l->run.host)
+		s->run.host = summary_string(s, l->run.host);
 	if (l->run.mode)
 		s->run.mode = summary_string(s, l->run.mode);
 	if (l->counts[MMT_COUNT_DUTY_PPM] || ledger_is_sampled(l))
@@ -37,6 +39,7 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.left_out = l->counts[MMT_COUNT_LEFT_OUT];
 	s->run.stopped_seconds = l->counts[MMT_COUNT_STOPPED_US] / 1e6;
 	s->run.thread_seconds = l->counts[MMT_COUNT_THREAD_US] / 1e6;
+	s->run.code_copied = l->counts[MMT_COUNT_CODE_COPIED];
 	s->run.hitting = l->counts[MMT_COUNT_HITTING];
 	s->run.hitting_seconds = l->counts[MMT_COUNT_HITTING_US] / 1e6;
 	s->run.hitting_stopped = l->counts[MMT_COUNT_HITTING_STOPPED_US] / 1e6;
@@ -238,8 +241,8 @@ static void add_losses(const struct ledger *l, struct summary *s)
 			     l->displaced);
 	if (l->reborn)
 		summary_note(s,
-			     "%" PRIu64 " addresses became another object's while references to the one "
-					"there were left: these are not listed",
+			     "%" PRIu64 " times an address became another object's while references to the one "
+					"before were left: these are not listed; if that is often, a rule may be wrong",
 			     l->reborn);
 	if (l->resizing)
 		summary_note(s,

@@ -21,6 +21,13 @@
 	X(json)			\
 	X(csv)			\
 	X(folded)		\
+	X(html)			\
+	X(pprof)		\
+	X(speedscope)		\
+	X(massif)		\
+	X(heaptrack)		\
+	X(valgrind)		\
+	X(openmetrics)		\
 	/* a new one above */
 
 struct summary;
@@ -42,6 +49,8 @@ struct report_format {
 	/* Other text may follow it; an answer about single blocks replaces the report. */
 	bool for_people;
 	bool has_singles;	/* it can show single blocks and objects */
+	bool has_freed;		/* it has all that was allocated, also by stacks none of whose blocks is live */
+	bool is_binary;		/* for no terminal */
 };
 
 #define X(name) extern const struct report_format report_format_##name;

@@ -4,10 +4,11 @@
 Reasons that begin with "optional:" are an exception: they are for what is tested only where it is installed,
 as Rust.
 
-With two workers (pytest-xdist, --dist loadgroup) one runs all tests that watch a live process, one after the
-other; the other runs, at the same time and with a lower priority, the tests that need nothing but a
-processor. While a test that is marked `alone`, because it measures time, is running, nothing else runs at
-all. Without xdist all run one after the other."""
+With three workers (pytest-xdist, --dist loadgroup) one runs the tests that watch a live process, one after the
+other; another one those of the live ones that wait rather than compute (WAITING); and the third one, with a
+lower priority, the tests that need nothing but a processor, in which the others help when they are done. While
+a test that is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all
+run one after the other."""
 import contextlib
 import fcntl
 import json
@@ -24,6 +25,10 @@ AUTOGROUP = pathlib.Path("/proc/self/autogroup")
 HERE = pathlib.Path(__file__).parent
 # of the files in this folder, those whose tests share nothing
 SINGLE = {"test_unit", "test_census", "test_fuzz"}
+# files of live tests in which no test depends on how fast it is served
+WAITING = {"test_trace", "test_terminal", "test_references", "test_following", "test_follow", "test_top", "test_scan_core",
+           "test_exact", "test_metrics", "test_sampled_trace", "test_soak", "test_reload", "test_gdb_commands",
+           "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets"}
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -65,7 +70,7 @@ def is_live(item):
 def group(item):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
-        return "live"
+        return "waiting" if item.path.stem in WAITING and not is_alone(item) else "live"
     # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 

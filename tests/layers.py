@@ -7,8 +7,8 @@
     base <- attach/keeper                         the tracer includes nothing else
     all of these <- attach
 
-Within report the model knows no format: each format has a folder, report/text, json, csv, folded, and is
-built from the model. Within attach the folders are in the order of the table: each includes those before it,
+Within report the model knows no format: each format has a folder, report/text, json, csv, folded, pprof
+and others, and is built from the model. Within attach the folders are in the order of the table: each includes those before it,
 as far as it needs them.
 
 Every #include "..." is by path from the top and names a file that exists. Headers do not include each other
@@ -28,7 +28,7 @@ HEAP = "heap heap/*"
 KEEPER = "attach/keeper attach/keeper/*"
 SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # interface of controller and keeper
 MODEL = "base trace report/sampling report/ledger report/model"
-FORMAT = f"{MODEL} report/names report/query report/diff report/formats.h"
+FORMAT = f"{MODEL} report/names report/query report/diff report/export report/formats.h"
 
 # What each folder may include besides itself: folders, patterns of them, or single headers.
 MAY_INCLUDE = {
@@ -58,9 +58,12 @@ MAY_INCLUDE = {
     "report/text/groups": f"{MODEL} report/names report/query",
     "report/text": f"{FORMAT} report/text/groups report/text/scan/out_scan_text.h",
     "report/text/scan": f"{FORMAT} report/text report/text/groups",
+    "report/html": f"{FORMAT} report/json report/text/out_text.h report/text/out_diff_text.h report/text/scan/out_scan_text.h",
     "report/tracefiles": "base trace report/ledger",
     "report/import": "base trace report/ledger symbolize",
     "report": f"{MODEL} report/names report/suppress report/query report/groups report/refs",
+    "report/export": MODEL,
+    "report/speedscope": f"{FORMAT} report/json/json.h",    # strings and numbers of JSON
     "report/*": FORMAT,     # csv, folded, json, and any format added later
 
     "attach/keeper": "base " + KEEPER,
@@ -69,8 +72,9 @@ MAY_INCLUDE = {
     "attach/options": "base packs report/ledger report/formats.h attach/rules",
     "attach/probes/code": f"base {SYMBOLIZE} {SHARED}",
     "attach/probes": f"base trace/probenote.h {SYMBOLIZE} {SHARED} attach/rules attach/probes/code",
-    "attach/target": f"base report/ledger {SYMBOLIZE} attach/keeper/procfs.h attach/probes attach/probes/code",
-    "attach/control": f"base trace/probenote.h {KEEPER} attach/rules attach/probes attach/probes/code attach/target",
+    "attach/target": f"base report/ledger report/model/format_text.h {SYMBOLIZE} attach/keeper/procfs.h attach/probes attach/probes/code",
+    "attach/uprobe": f"base {KEEPER} attach/target",
+    "attach/control": f"base trace/probenote.h {KEEPER} attach/uprobe attach/rules attach/probes attach/probes/code attach/target",
     "attach/stacks/unwind": f"base {SYMBOLIZE} attach/keeper/procfs.h attach/probes/code attach/target",
     "attach/stacks": f"base trace {SHARED} attach/options/unwinders.h attach/target attach/stacks/unwind",
     "attach/snapshot": f"base {HEAP} {SHARED} attach/keeper/procfs.h attach/target attach/control",
@@ -84,6 +88,7 @@ MAY_INCLUDE = {
     "attach/verdicts": f"base trace report report/* report/text/scan {HEAP} attach/options attach/target attach/control attach/stacks/unwind attach/snapshot "
                        "attach/events attach/scan",
     "attach/watch": f"base trace report report/* {SYMBOLIZE} {HEAP} {KEEPER} attach/*",
+    "attach/top": "base trace report report/* report/text/* attach/options attach/reporting",
     "attach/cli": f"base trace packs report report/* report/text/* {HEAP} attach/*",
     "attach": "base attach/*",
 }

@@ -57,7 +57,8 @@ INFO = {
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
     "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap", "RUNTIME": "name:text",
 }
-RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number"}
+RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number",
+       "HOST": "bytes"}
 
 EVENT_NAMES = {MMT["MMT_" + name]: name for name in EVENTS}
 INFO_NAMES = {MMT["MMT_" + name]: name for name in (*INFO, "RUN")}

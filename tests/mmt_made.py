@@ -31,7 +31,11 @@ def none(value):
 
 
 def text(value):
-    return number(0) if value is None else number(len(value.encode()) + 1) + value.encode()
+    """Of a str or, where it is no UTF-8, bytes."""
+    if value is None:
+        return number(0)
+    data = value if isinstance(value, bytes) else value.encode()
+    return number(len(data) + 1) + data
 
 
 def texts(values):
@@ -44,8 +48,9 @@ def rows(values):
 
 
 def names(values):
-    """Of functions only."""
-    return number(len(values)) + b"".join(text(name) + text(None) + text(None) + number(0) + number(0) for name in values)
+    """Of functions: each a name, or a name and a file."""
+    pairs = [value if isinstance(value, tuple) else (value, None) for value in values]
+    return number(len(pairs)) + b"".join(text(name) + text(None) + text(file) + number(0) + number(0) for name, file in pairs)
 
 
 class Trace:

@@ -21,6 +21,7 @@ FOLDER = TOP / "completions"
 BASH_COMPLETION = pathlib.Path("/usr/share/bash-completion/bash_completion")
 PROMPT = "ready:"
 LIMIT = 30
+NAMED = "import ctypes, sys, time; ctypes.CDLL(None).prctl(15, sys.argv[1].encode()); print(flush=True); time.sleep(60)"
 # A shell, how it is started, and what makes it know mmattach.
 SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], f"PS1={PROMPT}; . {FOLDER}/mmattach"),
@@ -99,6 +100,7 @@ def terminal(request, tmp_path):
 
 @pytest.mark.parametrize("keys, line", [
     ("mmattach --unwi\tdw\t", "mmattach --unwinder dwfl "),
+    ("mmattach --engi\tuprobe-s\t", "mmattach --engine uprobe-session "),
     ("mmattach repo\tser\t", "mmattach report service.mmt "),
     ("mmattach report --format=js\t", "mmattach report --format=json "),
     ("mmattach --family libc,glus\t", "mmattach --family libc,glusterfs "),
@@ -118,6 +120,22 @@ def test_process(terminal):
     assert terminal.becomes(f"mmattach repair {pid}\t").rstrip() == f"mmattach repair {pid}"
 
 
+@pytest.mark.parametrize("name", ["zq$(>pwned)", "zq`>pwned`", "zq;>pwned", "zq&>pwned", "zq'\"\\x", "zq!e",
+                                  "zq*", "zq%s", "zq\x1b[31m"])
+def test_a_name_is_a_word_and_no_command(terminal, tmp_path, name):
+    """A process chooses its own name; a user who completes it and presses Enter must not run it."""
+    named = subprocess.Popen(["/usr/bin/python3", "-c", NAMED, name], stdout=subprocess.PIPE)
+    try:
+        named.stdout.readline()
+        line = terminal.becomes("mmattach -n zq\t")
+    finally:
+        named.kill()
+        named.wait()
+    # one that has control characters is not offered
+    assert line.rstrip() == f"mmattach -n {name if name.isprintable() else 'zq'}"
+    assert not (tmp_path / "pwned").exists()
+
+
 def output(*words, **env):
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, timeout=LIMIT,
                           env={**os.environ, **env}).stdout
@@ -134,7 +152,7 @@ def test_bash_function():
     assert bash_offers("--fo") == ["--format", "--focus"]
     # as bash splits --format=j
     assert bash_offers("--format", "=", "j") == ["json"]
-    assert bash_offers("--format", "=") == ["text", "json", "csv", "folded"]
+    assert bash_offers("--format", "=") == ["text", "json", "csv", "folded", "html", "pprof", "speedscope", "massif", "heaptrack", "valgrind", "openmetrics"]
     assert bash_offers("--verdicts", "") == ["auto", "yes", "no"]
 
 

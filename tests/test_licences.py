@@ -9,8 +9,8 @@ import pytest
 TOP = pathlib.Path(__file__).parent.parent
 KEY = "SPDX-License" + "-Identifier: "     # in two parts: this line is none itself
 LINE = KEY + "MIT"
-COMMENTS = {".c", ".h", ".cc", ".rs", ".S", ".py", ".sh", ".md", ".probes", ".fish", ".1", ".5"}
-NAMED = {"Makefile", "run", ".ci/run", ".gitignore", "completions/mmattach", "completions/_mmattach",
+COMMENTS = {".c", ".h", ".cc", ".rs", ".S", ".py", ".sh", ".md", ".probes", ".fish", ".1", ".5", ".js", ".css"}
+NAMED = {"Makefile", "report/html/page.html", "run", ".ci/run", ".gitignore", "completions/mmattach", "completions/_mmattach",
          "debian/rules", "debian/control", "debian/tests/control", "debian/tests/smoke"}
 # Inputs and results of tests are as programs wrote them; README is a page for readers.
 WITHOUT = ("tests/golden/", "tests/data/", "tests/fuzz/corpus/", "README.md")

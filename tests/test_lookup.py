@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from test_refs import mmattach
-from test_unit import BUILD
+from test_unit import BUILD, TOP
 
 
 @pytest.fixture(scope="module")
@@ -34,12 +34,22 @@ def test_the_number_is_that_of_the_text_report(trace):
     """With any options that change the numbers."""
     for options in ([], ["--focus", "small|many"], ["--family", "libc"], ["--older-than", "7s"]):
         whole = text(trace, "--top=0", *options)
-        heads = re.findall(r"^\[((?:libc )?\d+)\] .* in (\d+) blocks? of .*\n(?:    [^#].*\n)*((?:    #.*\n)+)", whole, re.M)
+        heads = re.findall(r"^\[((?:libc )?\d+)\] .* in (\d+) blocks?, .*\n(?:    [^#].*\n)*((?:    #.*\n)+)", whole, re.M)
         assert len(heads) >= 2, whole
         for number, blocks, stack in heads:
             entry = text(trace, "--top=0", "--block-list", number.replace("libc ", "libc:"), *options)
             assert entry.startswith(f"[{number}] ") and stack in entry
             assert entry.count("\n                ") - 1 == int(blocks)
+
+
+def test_all_verdicts_of_a_group():
+    """A group of the text report has the blocks of its stack, whatever their verdicts."""
+    service = TOP / "tests/golden/inputs/service.mmt"
+    mixed = {}
+    for group in report(service, "--top=0")["groups"]:
+        mixed.setdefault(group["number"], []).append(group["blocks"])
+    number, blocks = next((n, b) for n, b in mixed.items() if len(b) > 1)
+    assert len(report(service, "--top=0", f"--block-list={number}")["block_list"]) == sum(blocks)
 
 
 def test_what_is_not_listed_is_said(trace):

@@ -48,7 +48,7 @@ def test_text(trace):
     entry = text[text.index("\n[dict 1] 529 dict objects with 1 reference too many (net 1): acquired 3 times, released twice"):]
     assert entry.index("MOST SUSPECT: acquired once each; all 529 acquired here") < entry.index("#0 leaky") < entry.index("#0 new")
     assert "[dict 2] 1 dict object older than the watch, with 1 reference fewer than before, which is no leak (net -1)" in text
-    assert "[fd 1] 1 descriptor of 1 allocated here" in text
+    assert "[fd 1] 1 descriptor, " in text
 
 
 def test_family(trace):

@@ -5,6 +5,7 @@ The run is tests/unit/report_example.h, printed by the unit tests of out_json an
 """
 import csv
 import json
+import pathlib
 import subprocess
 
 import pytest
@@ -25,8 +26,8 @@ def report():
 
 
 def test_fields(report):
-    assert list(report) == ["mmattach", "target", "run", "totals", "runtime", "memory", "children", "groups", "refs", "ref_totals", "double_frees", "suppressed", "filtered",
-                            "suppressions_used", "notes"]
+    assert list(report) == ["mmattach", "target", "run", "totals", "block_sizes", "block_ages", "runtime", "memory", "children", "groups", "refs", "ref_totals",
+                            "double_frees", "suppressed", "filtered", "suppressions_used", "notes"]
     assert report["mmattach"]["schema"] == 1
     assert report["target"] == {"pid": 1234, "comm": "svc", "exe": "/usr/bin/svc", "cmdline": ["svc", HOSTILE]}
     assert report["totals"] == {"allocs": 700, "frees": 621, "unmatched_frees": 3, "double_frees": 5,
@@ -50,7 +51,7 @@ def test_run(report):
 def test_groups(report):
     large, growing, small = report["groups"]
     stack = large.pop("stack")
-    assert large == {"family": "libc", "tag": None, "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
+    assert large == {"number": 1, "family": "libc", "tag": None, "blocks": 2, "bytes": 1048576, "bytes_direct": 1048576, "allocs": 599,
                      "frees": 597, "oldest_s": 9, "youngest_s": 1.25, "verdict": "definite",
                      "growth": {"shape": "level", "bytes_per_minute": 0, "since_s": 5},
                      "series": [[2.5, 900000], [5, 1048576], [7.5, 1048576], [10, 1048576]],
@@ -110,7 +111,7 @@ def test_references(references):
         {"family": "inode", "taken": 2900, "dropped": 2800, "objects": 43}]
     leaked = dict(references["refs"][0])
     taken, dropped = leaked.pop("taken"), leaked.pop("dropped")
-    assert leaked == {"family": "dict", "noun": "object", "objects": 529, "net": 1, "older": False, "counted": False,
+    assert leaked == {"number": 1, "family": "dict", "noun": "object", "objects": 529, "net": 1, "older": False, "counted": False,
                       "oldest_s": 598.2, "youngest_s": 1.1,
                       "growth": {"shape": "grows", "references_per_minute": 53, "since_s": 0},
                       "series": [[150, 130], [300, 262], [450, 397], [600, 529]],
@@ -150,3 +151,17 @@ def test_csv_of_references():
         "dict", "529", "0", "1587", "1058", "1")
     assert (leaked["function"], leaked["file"], leaked["line"]) == ("leaky_lookup", "leaky.c", "88")
     assert rows[3]["function"] == "free_state" and rows[3]["net"] == "-2"
+
+
+def test_descriptors_are_no_blocks():
+    """The sums of the verdicts are of memory: a descriptor is neither a byte nor a block of which they are not
+    known."""
+    trace = pathlib.Path(__file__).parent / "golden/inputs/families.mmt"
+
+    def text(*args):
+        return subprocess.run([BUILD / "mmattach", "report", *args, trace], stdout=subprocess.PIPE, check=True, text=True).stdout
+
+    assert "fd        35 descriptors of 165" in text()
+    assert "\ndefinitely lost none; possibly lost none; still reachable 2640 B in 6 blocks\n" in text()
+    alone = text("--family", "fd")
+    assert "35 descriptors of 165" in alone and "\ndefinitely" not in alone

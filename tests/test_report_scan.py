@@ -25,8 +25,8 @@ def answers():
 
 
 def test_the_keys_of_a_watch_and_one_more(report):
-    assert list(report) == ["mmattach", "target", "run", "totals", "runtime", "memory", "children", "groups", "refs", "ref_totals",
-                            "double_frees", "suppressed", "filtered", "suppressions_used", "notes", "scan"]
+    assert list(report) == ["mmattach", "target", "run", "totals", "block_sizes", "block_ages", "runtime", "memory", "children", "groups", "refs",
+                            "ref_totals", "double_frees", "suppressed", "filtered", "suppressions_used", "notes", "scan"]
     assert report["mmattach"]["schema"] == 1
     assert report["run"]["mode"] == "scan"
     assert report["notes"] == ["of " + HOSTILE]

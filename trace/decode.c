@@ -119,6 +119,9 @@ static void get_run_value(struct decoder *d, uint64_t key, struct cursor *value,
 	case MMT_RUN_WRITER:
 		r->writer = take_text(d, value, cursor_left(value));
 		break;
+	case MMT_RUN_HOST:
+		r->host = take_text(d, value, cursor_left(value));
+		break;
 	}
 }
 

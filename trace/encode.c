@@ -59,6 +59,7 @@ static void put_run(struct sink *s, const struct fact_run *r)
 	put_text_value(s, MMT_RUN_FRONTEND, r->frontend);
 	put_text_value(s, MMT_RUN_MODE, r->mode);
 	put_text_value(s, MMT_RUN_WRITER, r->writer);
+	put_text_value(s, MMT_RUN_HOST, r->host);
 }
 
 static void put_arguments(struct sink *s, const struct fact *f)

@@ -129,7 +129,7 @@ struct fact_run {
 	uint8_t id[16];
 	uint32_t piece, last;	/* 0: it is in one piece */
 	int64_t start_ns;
-	const char *frontend, *mode, *writer;
+	const char *frontend, *mode, *writer, *host;
 };
 
 struct fact {

@@ -116,6 +116,7 @@
 #define MMT_RUN_MODE 5		/* "exact", "sampled", "growth" */
 #define MMT_RUN_WRITER 6	/* name and version of the program that wrote it */
 #define MMT_RUN_LAST 7		/* this file replaces pieces MMT_RUN_PIECE to N */
+#define MMT_RUN_HOST 8		/* the name of the machine */
 
 /* MMT_COUNT */
 #define MMT_COUNT_EVENTS 1	/* calls that counted */
@@ -133,6 +134,8 @@
 #define MMT_COUNT_HITTING_US 9	/* the same of those that have called what is watched; */
 #define MMT_COUNT_HITTING_STOPPED_US 10	/* how long these were stopped; */
 #define MMT_COUNT_HITTING 11	/* and how many there were */
+/* bytes of the target's code that the kernel has copied since traps were written into them */
+#define MMT_COUNT_CODE_COPIED 12
 
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0

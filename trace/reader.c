@@ -37,6 +37,7 @@ struct reader {
 	reader_damaged *damaged;
 	void *ctx;
 	struct reader_damage open;	/* damage that is not reported yet */
+	bool following;			/* the file is still being written */
 	bool lost;			/* there is open damage */
 	bool tagged;			/* the run's tag is known */
 	uint32_t tag;
@@ -219,6 +220,12 @@ static bool serve_file_head(struct reader *r, const uint8_t *p, size_t n)
 	return true;
 }
 
+/* May the rest of a block, or of a file's head, still be written? */
+static bool is_begun(enum block_state state, size_t n)
+{
+	return state == BLOCK_CUT || (state == BLOCK_NONE && n < MMT_BLOCK_HEAD);
+}
+
 /* 0; what take returned, which may be any number; -errno. */
 static int step(struct reader *r, bool *ended)
 {
@@ -234,6 +241,9 @@ static int step(struct reader *r, bool *ended)
 	if (serve_file_head(r, p, (size_t)got))
 		return 0;
 	state = block_look(p, (size_t)got, &h);
+	*ended = r->following && is_begun(state, (size_t)got);
+	if (*ended)
+		return 0;
 	if (state == BLOCK_WHOLE)
 		err = serve_whole(r, &h, p);
 	else
@@ -241,7 +251,7 @@ static int step(struct reader *r, bool *ended)
 	return err;
 }
 
-int reader_run(struct reader *r, reader_take *take_fact, reader_damaged *damaged, void *ctx)
+static int run(struct reader *r, reader_take *take_fact, reader_damaged *damaged, void *ctx)
 {
 	bool ended;
 	int err;
@@ -252,6 +262,20 @@ int reader_run(struct reader *r, reader_take *take_fact, reader_damaged *damaged
 	do {
 		err = step(r, &ended);
 	} while (!err && !ended);
+	return err;
+}
+
+int reader_follow(struct reader *r, reader_take *take_fact, reader_damaged *damaged, void *ctx)
+{
+	r->following = true;
+	source_resume(&r->in);
+	return run(r, take_fact, damaged, ctx);
+}
+
+int reader_run(struct reader *r, reader_take *take_fact, reader_damaged *damaged, void *ctx)
+{
+	int err = run(r, take_fact, damaged, ctx);
+
 	if (!err)
 		report_damage(r, true);
 	return err;

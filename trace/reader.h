@@ -46,6 +46,12 @@ void reader_close(struct reader *r);
 /* Read everything. 0; what @take returned; -ENOMEM; -EIO and such of read(2). */
 must_check int reader_run(struct reader *r, reader_take *take, reader_damaged *damaged, void *ctx);
 
+/*
+ * Read what was appended since the last call, whole blocks only: one whose end is still missing is left for
+ * the next call. Of a file that is still being written. 0 or as above.
+ */
+must_check int reader_follow(struct reader *r, reader_take *take, reader_damaged *damaged, void *ctx);
+
 /* The tag of the run's blocks. False: no block was whole until now. */
 bool reader_tag(const struct reader *r, uint32_t *tag);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace/rotate_names.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -37,6 +39,30 @@ int rotate_first_present(const char *path, uint32_t *piece)
 	}
 	*piece = 0;
 	return 0;
+}
+
+/* Where the number begins that ends before path[end]; @end: there is none of at least four digits behind a dot. */
+static size_t number_before(const char *path, size_t end)
+{
+	size_t at = end;
+
+	while (at > 0 && isdigit((unsigned char)path[at - 1]))
+		at--;
+	return end - at >= 4 && end - at <= 9 && at > 1 && path[at - 1] == '.' ? at : end;
+}
+
+int rotate_later(const char *path, uint32_t by, char **out)
+{
+	size_t end = stem(path), at = number_before(path, end);
+
+	if (at == end) {	/* of a name without a suffix: the number is the suffix */
+		end = strlen(path);
+		at = number_before(path, end);
+	}
+	if (at == end)
+		return -EINVAL;
+	return asprintf(out, "%.*s%04lu%s", (int)at, path, strtoul(path + at, NULL, 10) + by, path + end) < 0
+		       ? -ENOMEM : 0;
 }
 
 bool rotate_possible(const char *path)

@@ -20,6 +20,12 @@ must_check int rotate_name(const char *path, uint32_t piece, char **out);
  */
 must_check int rotate_first_present(const char *path, uint32_t *piece);
 
+/*
+ * The name of the piece that comes @by pieces after the one called @path, to be freed. 0; -EINVAL: @path is not
+ * called as pieces are; -ENOMEM.
+ */
+must_check int rotate_later(const char *path, uint32_t by, char **out);
+
 /* Can there be pieces beside @path? Not if there is a device, a FIFO or a folder. */
 bool rotate_possible(const char *path);
 

@@ -73,6 +73,11 @@ ssize_t source_look(struct source *s, size_t n, const uint8_t **p)
 	return (ssize_t)(s->have - s->at);
 }
 
+void source_resume(struct source *s)
+{
+	s->ended = s->fd < 0;
+}
+
 void source_pass(struct source *s, size_t n)
 {
 	s->at += n;

@@ -35,6 +35,9 @@ void source_close(struct source *s);
  */
 must_check ssize_t source_look(struct source *s, size_t n, const uint8_t **p);
 
+/* The file may have grown: bytes behind the end that was met are looked at, too. Of a file. */
+void source_resume(struct source *s);
+
 /* Consume @n bytes that were looked at. */
 void source_pass(struct source *s, size_t n);
 

@@ -15,6 +15,8 @@
 #include "trace/crc32.h"
 
 #define PATIENCE_MS 1000
+#define LEASE_TRIES 10	/* in less time than a thread of the target may be held */
+#define LEASE_NS 5000000
 
 static int64_t now_ms(void)
 {
@@ -125,9 +127,15 @@ int tracefile_create(struct tracefile *t, const char *path)
 
 int tracefile_reopen(struct tracefile *t, const char *path)
 {
+	const struct timespec pause = { 0, LEASE_NS };
 	struct stat st;
 
-	t->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	for (int i = 0; i < LEASE_TRIES; i++) {
+		t->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+		if (t->fd >= 0 || errno != EAGAIN)
+			break;
+		nanosleep(&pause, NULL);	/* a reader holds a lease, to find out whether it is still written */
+	}
 	if (t->fd < 0)
 		return errno == ENOENT || errno == ELOOP || errno == ENXIO ? -ESTALE : -errno;
 	if (!fstat(t->fd, &st) && st.st_dev == t->dev && st.st_ino == t->ino &&

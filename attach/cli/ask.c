@@ -11,6 +11,7 @@
 #include "attach/options/option_arg.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/target.h"
+#include "attach/target/target_find.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -138,10 +139,13 @@ static void show_offers(struct dialogue *d, const struct offers *o)
 	fputs("\n", d->out);
 	for (size_t i = 0; i < o->n; i++) {
 		const struct offer *f = &o->all[i];
+		cleanup_strbuf struct strbuf what = STRBUF_INIT;
 
-		fprintf(d->out, "  %-12s %s of %s, %zu of its functions in %s\n", f->family->name,
-			f->family->refs ? "references" : "blocks",
-			f->family->pack[0] ? f->family->pack : "your rules", f->found, f->module);
+		offers_put_what(&what, f->family);
+		fprintf(d->out, "  %-12s %s, %zu of its functions in ", f->family->name, strbuf_str(&what),
+			f->found);
+		strbuf_print_text(d->out, f->module);
+		fputc('\n', d->out);
 	}
 }
 

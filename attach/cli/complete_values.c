@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/options/engines.h"
 #include "attach/options/ruleset.h"
 #include "attach/rules/rulefile.h"
 #include "attach/target/target.h"
@@ -174,6 +175,11 @@ static void put_list(const struct complete_out *to, const char *arg)
 	}
 }
 
+static void put_engines(const struct complete_out *to)
+{
+	put_list(to, ENGINE_VALUES);
+}
+
 /* put NULL: the user's own choice, of which nothing is known. */
 static const struct hit_class {
 	const char *arg;
@@ -182,6 +188,7 @@ static const struct hit_class {
 	{ "PID", complete_processes }, { "NAME", put_names }, { "NAME,...", put_families },
 	{ "FILE", put_files }, { "TRACE", put_files },
 	{ "VERDICT,...", put_verdicts }, { "ADDR,...|possible|reachable", put_in_use }, { "DOMAIN,...", put_domains },
+	{ "ENGINE", put_engines },
 	{ "DURATION", NULL }, { "PCT", NULL }, { "RULE", NULL }, { "FUNC", NULL }, { "TID|NAME", NULL },
 	{ "GLOB", NULL }, { "N", NULL }, { "SIZE", NULL }, { "REGEX", NULL }, { "[FAMILY:]N", NULL },
 	{ "ADDR,...", NULL },

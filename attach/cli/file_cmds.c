@@ -7,11 +7,12 @@
 #include <sys/stat.h>
 
 #include "attach/reporting/reporting.h"
+#include "attach/reporting/trace_report.h"
 #include "attach/reporting/tracenames.h"
 #include "base/log.h"
 #include "report/diff/diff.h"
-#include "report/groups/groups.h"
 #include "report/import/import.h"
+#include "report/tracefiles/follow.h"
 #include "report/tracefiles/replay.h"
 #include "report/tracefiles/shrink.h"
 
@@ -22,56 +23,24 @@ static int read_traces(const char *const *paths, size_t n, bool keep_orphans, st
 	return replay_files(paths, n, &replay, l);
 }
 
-static int name_what_is_reported(const struct options *opt, struct ledger *l)
-{
-	cleanup_free bool *wanted = calloc(l->defs.nframes + 1, sizeof(*wanted));
-	int r = wanted ? ledger_settle(l) : -ENOMEM;
-
-	if (r == 0)
-		r = groups_wanted(l, wanted);
-	if (r == 0)
-		r = tracenames_run(l, wanted, opt->stacks.debuginfod);
-	if (r < 0)
-		log_error_errno(r, "cannot look up names");
-	return r;
-}
-
 /* --- report --- */
 
-static int summarize(const struct options *opt, struct reporting *reporting, const char *const *paths,
-		     size_t n, struct summary *out)
+static int follow_cmd(const struct options *opt)
 {
-	struct ledger l;
-	int r = read_traces(paths, n, false, &l);
+	struct follow f;
+	int r = follow_open(&f, opt->files.all[0]), status = 1;
 
-	summary_init(out);
-	if (r == 0)
-		r = name_what_is_reported(opt, &l);
-	if (r == 0) {
-		summary_fini(out);
-		r = reporting_summary(reporting, &l, out);
-	}
-	ledger_fini(&l);
-	return r < 0 ? r : summary_error(out);
+	if (r < 0)
+		log_error_errno(r, "cannot begin");
+	else if (trace_report_follow(opt, &f) == 0)
+		status = trace_report_followed(opt, &f);
+	follow_close(&f);
+	return status;
 }
 
 static int report_cmd(const struct options *opt)
 {
-	struct reporting reporting;
-	struct summary s;
-	int r = reporting_open(&reporting, opt, opt->output), status = 1;
-
-	if (r == 0) {
-		reporting.is_last = true;
-		r = summarize(opt, &reporting, opt->files.all, opt->files.n, &s);
-		if (r == 0)
-			r = reporting_print(&reporting, &s, "");
-		if (r == 0)
-			status = reporting_status(&reporting);
-		summary_fini(&s);
-	}
-	reporting_close(&reporting);
-	return status;
+	return opt->follow ? follow_cmd(opt) : trace_report(opt, opt->files.all, opt->files.n);
 }
 
 /* --- diff --- */
@@ -104,10 +73,10 @@ static int diff_summaries(const struct options *opt, struct reporting *reporting
 			  struct summary *new)
 {
 	struct diff d;
-	int r = summarize(opt, reporting, &opt->files.all[0], 1, old);
+	int r = trace_report_summary(opt, reporting, &opt->files.all[0], 1, old);
 
 	if (r == 0)
-		r = summarize(opt, reporting, &opt->files.all[1], 1, new);
+		r = trace_report_summary(opt, reporting, &opt->files.all[1], 1, new);
 	if (r == 0)
 		r = refuse_sampled(opt, old, new);
 	if (r < 0)

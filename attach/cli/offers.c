@@ -7,6 +7,7 @@
 
 #include "attach/options/ruleset.h"
 #include "attach/target/linker.h"
+#include "packs/packs.h"
 
 /* The first module that has the function of @r, or NULL. */
 static const struct module *look_for(const struct modules *ms, const struct rule *r)
@@ -95,4 +96,33 @@ void offers_fini(struct offers *o)
 	ruleset_fini(&o->rules);
 	modules_free(o->modules);
 	free(o->all);
+}
+
+/* What a pack says of itself in its first line, "# file descriptors: open, socket ...", up to the colon. */
+static void put_subject(struct strbuf *sb, const char *pack)
+{
+	size_t n;
+	const struct pack *all = packs_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(all[i].name, pack) && !strncmp(all[i].text, "# ", 2))
+			strbuf_printf(sb, "%.*s", (int)strcspn(all[i].text + 2, ":\n"), all[i].text + 2);
+}
+
+void offers_put_what(struct strbuf *sb, const struct rule_family *f)
+{
+	const bool alone = !strcmp(f->name, f->pack), blocks = !*f->noun || !strcmp(f->noun, "block");
+
+	if (f->ranges)
+		strbuf_puts(sb, "memory that the process gets from the kernel");
+	else if (f->refs)
+		strbuf_printf(sb, "references to %ss", *f->noun ? f->noun : "object");
+	else if (blocks)
+		strbuf_puts(sb, "blocks of memory");
+	else if (alone)
+		put_subject(sb, f->pack);
+	else
+		strbuf_printf(sb, "%ss", f->noun);
+	if (!alone)
+		strbuf_printf(sb, " (%s)", *f->pack ? f->pack : "your rules");
 }

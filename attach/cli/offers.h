@@ -12,6 +12,7 @@
 #include "attach/rules/rulefile.h"
 #include "attach/target/modules.h"
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 
 struct offer {
 	const struct rule_family *family;
@@ -29,5 +30,8 @@ struct offers {
 /* 0 or -errno; call offers_fini after 0. */
 must_check int offers_find(pid_t pid, struct offers *out);
 void offers_fini(struct offers *o);
+
+/* What the blocks or references of @f are: "file descriptors", "references to dicts (glusterfs)". */
+void offers_put_what(struct strbuf *sb, const struct rule_family *f);
 
 #endif

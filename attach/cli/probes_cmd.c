@@ -14,6 +14,7 @@
 #include "attach/target/modules.h"
 #include "attach/target/openfiles.h"
 #include "attach/target/target.h"
+#include "attach/target/target_find.h"
 #include "attach/target/unread.h"
 #include "base/log.h"
 #include "packs/packs.h"
@@ -82,8 +83,10 @@ static void print_module(struct printing *p, const struct module *m, struct deco
 		probes_json_module(&p->json, p->rules, m, d, set);
 		return;
 	}
-	if (set->n)
-		fprintf(p->out, "%s\n", m->path);
+	if (set->n) {
+		strbuf_print_text(p->out, m->path);
+		fputc('\n', p->out);
+	}
 	for (size_t i = 0; i < set->n; i++) {
 		plan_describe(&set->plans[i], d, m->bias, text, sizeof(text));
 		fputs(text, p->out);
@@ -159,9 +162,12 @@ static void print_offers(struct printing *p, pid_t pid)
 		probes_json_offers(&p->json, &offers);
 	else
 		fputs("\nfamilies found in it (--family):\n", p->out);
-	for (size_t i = 0; i < offers.n && !p->opt->json; i++)
-		fprintf(p->out, "  %-12s %zu function%s, in %s\n", offers.all[i].family->name,
-			offers.all[i].found, offers.all[i].found == 1 ? "" : "s", offers.all[i].module);
+	for (size_t i = 0; i < offers.n && !p->opt->json; i++) {
+		fprintf(p->out, "  %-12s %zu function%s, in ", offers.all[i].family->name,
+			offers.all[i].found, offers.all[i].found == 1 ? "" : "s");
+		strbuf_print_text(p->out, offers.all[i].module);
+		fputc('\n', p->out);
+	}
 	offers_fini(&offers);
 }
 

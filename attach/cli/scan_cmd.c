@@ -35,6 +35,21 @@ static void add_arena(struct scan_report *r, const struct census_arena *a)
 	});
 }
 
+/* Why no blocks are listed. */
+static void explain_unknown(struct scan *sc)
+{
+	struct scan_heap *heap = &sc->report.heap;
+	cleanup_strbuf struct strbuf why = STRBUF_INIT;
+
+	if (!heap->other) {
+		heap->layout = summary_string(&sc->report.summary, sc->census.problem.what);
+		return;
+	}
+	strbuf_printf(&why, "its allocator is %s, and a scan reads only the heap of glibc's malloc",
+		      heap->other);
+	heap->layout = summary_string(&sc->report.summary, strbuf_str(&why));
+}
+
 static void add_heap(struct scan *sc)
 {
 	const struct census *c = &sc->census;
@@ -42,10 +57,15 @@ static void add_heap(struct scan *sc)
 	struct summary_verdicts *v = &r->summary.run.verdicts;
 
 	r->heap.known = v->census = c->known;
-	r->heap.layout = summary_string(&r->summary, c->known ? c->layout : c->problem.what);
-	if (!c->known)
+	if (!c->known) {
+		explain_unknown(sc);
 		return;
-	v->allocator = r->heap.layout;
+	}
+	v->allocator = r->heap.layout = summary_string(&r->summary, c->layout);
+	if (r->heap.other)
+		summary_note(&r->summary,
+			     "these are only blocks of glibc's malloc: those of %s are not listed",
+			     r->heap.other);
 	r->heap.adds_up = census_adds_up(c);
 	r->heap.mmapped = sum_of(&c->mmapped);
 	r->heap.mmapped_claimed = c->mmapped_claimed;
@@ -123,11 +143,17 @@ static int judge(struct scan *sc)
 
 static void note_watched(struct scan *sc)
 {
-	if (sc->watched.there)
-		summary_note(&sc->report.summary, "stacks are those of the trace: a block that was freed "
-						  "after it ended, and whose address was allocated again "
-						  "with about the same size, is shown with the old stack");
-	if (sc->watched.there && !sc->census.known)
+	struct scan_trace *t = &sc->report.trace;
+	const int64_t end_ns = scan_watched_end_ns(&sc->watched), now_ns = sc->report.summary.run.start_ns;
+
+	if (!sc->watched.there)
+		return;
+	*t = (struct scan_trace){
+		.there = true, .instead = !sc->census.known, .timed = end_ns && now_ns,
+		.seconds = now_ns > end_ns ? (double)(now_ns - end_ns) / 1e9 : 0,
+		.live = scan_watched_count(&sc->watched),
+	};
+	if (!sc->census.known)
 		summary_note(&sc->report.summary, "only blocks of the trace have verdicts, whether or not "
 						  "they are still allocated");
 }
@@ -190,6 +216,7 @@ static int print(struct scan *sc)
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 	int r;
 
+	reporting_name_filters(&sc->reporting, &sc->report.summary);
 	sc->report.summary.color = reporting_color(&sc->reporting);
 	sc->report.summary.columns = reporting_columns(&sc->reporting);
 	r = sc->opt->format->scan(&sc->report, sc->opt->shown.top, &sb);
@@ -217,6 +244,29 @@ static int look(struct scan *sc, int argc, char **argv)
 	return scan_watched_is_of(&sc->watched, sc->snapshot.pid) ? 0 : -EINVAL;
 }
 
+/*
+ * Was nothing found out, neither blocks nor what points at an address? That is a failure, though there is a
+ * report.
+ */
+static int check_found(const struct scan *sc, bool listed)
+{
+	if (listed || sc->report.nanswers)
+		return 0;
+	if (report_format_for_people(sc->opt->format)) {
+		log_error("the scan failed: no block could be listed, for the reason that the report gives");
+		return -ENOTSUP;
+	}
+	log_error("no block could be listed: %s", sc->report.heap.layout);
+	if (!scan_allocator_is_other(&sc->report))
+		return -ENOTSUP;
+	if (sc->opt->core)
+		log_hint("a watch of the living process works with any allocator: mmattach -p PID -d 2m");
+	else
+		log_hint("a watch works with any allocator: mmattach -p %d -d 2m",
+			 (int)sc->report.summary.target.pid);
+	return -ENOTSUP;
+}
+
 /* Whether any group of the report is lost; suppressed ones are not in it. */
 static bool any_lost(const struct scan *sc)
 {
@@ -239,6 +289,7 @@ static void close_scan(struct scan *sc)
 int scan_cmd(const struct options *opt, int argc, char **argv)
 {
 	struct scan sc = { .opt = opt };
+	bool listed;
 	int r;
 
 	/* with a ulimit -f, writing then fails with EFBIG, which is reported */
@@ -253,8 +304,12 @@ int scan_cmd(const struct options *opt, int argc, char **argv)
 		r = look(&sc, argc, argv);
 	if (r == 0)
 		r = examine(&sc);
+	/* the census is freed by print */
+	listed = sc.census.known || sc.nblocks;
 	if (r == 0)
 		r = print(&sc);
+	if (r == 0)
+		r = check_found(&sc, listed);
 	r = r < 0 ? 1 : any_lost(&sc) ? opt->error_exitcode : 0;
 	close_scan(&sc);
 	return r;

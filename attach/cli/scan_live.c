@@ -8,9 +8,9 @@
 #include "attach/keeper/procfs.h"
 #include "attach/options/options.h"
 #include "attach/probes/code/elfimage.h"
+#include "attach/scan/scan_allocator.h"
 #include "attach/snapshot/pause.h"
 #include "attach/target/diagnose.h"
-#include "attach/target/linker.h"
 #include "attach/target/modules.h"
 #include "attach/target/unread.h"
 #include "attach/watch/attached.h"
@@ -157,15 +157,12 @@ static int count(const struct scan_live *sc)
 /* --- all --- */
 
 /* glibc's malloc may have been used, too: by code loaded before the other allocator, or by its own name. */
-static void note_allocator(const struct scan_live *sc)
+static void find_allocator(const struct scan_live *sc)
 {
-	const struct module *m = linker_binds(*sc->modules, "malloc");
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
 
-	if (sc->census->known && m && !module_is_glibc(m))
-		summary_note(&sc->report->summary,
-			     "malloc is that of %s, whose blocks are not listed: these are only blocks of "
-			     "glibc's own malloc",
-			     m->name);
+	if (scan_allocator_of_process(*sc->modules, &name))
+		sc->report->heap.other = summary_string(&sc->report->summary, strbuf_str(&name));
 }
 
 static void note(void *ctx, const char *sentence)
@@ -233,6 +230,6 @@ int scan_live(const struct scan_live *sc, int argc, char **argv)
 		snapshot_fini(sc->snapshot);
 	}
 	describe(sc);
-	note_allocator(sc);
+	find_allocator(sc);
 	return r < 0 ? r : unread_tell(*sc->modules, note, &sc->report->summary);
 }

@@ -43,8 +43,21 @@ static int map_shared(struct shared **out)
 	return 0;
 }
 
+static void set_up(struct link *l, const struct link_settings *set)
+{
+	l->shared->slice_bytes = set->slice_bytes;
+	l->shared->max_stall_ns = set->max_stall_ns;
+	l->shared->budget_ppm = set->budget_ppm;
+	l->shared->silence_ns = SILENCE_NS;
+	l->shared->hold_ns = HOLD_NS;
+	l->shared->bell = l->bell;
+	l->shared->gdb = set->gdb;
+	l->shared->gdb_mem = set->gdb_mem;
+	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
+}
+
 /* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
-static int make_ready(struct link *l)
+static int make_ready(struct link *l, const struct link_settings *set)
 {
 	int r;
 
@@ -55,8 +68,10 @@ static int make_ready(struct link *l)
 	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	r = l->bell < 0 ? -errno : map_shared(&l->shared);
-	if (r == 0)
+	if (r == 0) {
+		set_up(l, set);
 		return 0;
+	}
 	if (l->bell >= 0)
 		close(l->bell);
 	munmap(l->traps, sizeof(*l->traps));
@@ -69,24 +84,28 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 
 	memset(l, 0, sizeof(*l));
 	l->keeper_fd = -1;
-	r = make_ready(l);
+	r = make_ready(l, set);
 	if (r < 0)
 		return r;
-	l->shared->slice_bytes = set->slice_bytes;
-	l->shared->max_stall_ns = set->max_stall_ns;
-	l->shared->budget_ppm = set->budget_ppm;
-	l->shared->silence_ns = SILENCE_NS;
-	l->shared->hold_ns = HOLD_NS;
-	l->shared->bell = l->bell;
-	l->shared->gdb = set->gdb;
-	l->shared->gdb_mem = set->gdb_mem;
-	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
 	r = keeper_start(l->shared, argc, argv, &l->keeper, &l->keeper_fd);
-	if (r < 0) {
-		munmap(l->shared, sizeof(*l->shared));
-		close(l->bell);
-		munmap(l->traps, sizeof(*l->traps));
-	}
+	if (r < 0)
+		link_close(l);
+	return r;
+}
+
+int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid, const char *way, char *why, size_t n)
+{
+	int r;
+
+	memset(l, 0, sizeof(*l));
+	l->keeper_fd = -1;
+	*why = '\0';
+	r = make_ready(l, set);
+	if (r < 0)
+		return r;
+	r = uprobe_open(pid, l->shared, way, &l->uprobe, why, n);
+	if (r < 0)
+		link_close(l);
 	return r;
 }
 
@@ -94,9 +113,11 @@ void link_close(struct link *l)
 {
 	if (!l->shared)
 		return;
+	uprobe_close(l->uprobe);
 	munmap(l->shared, sizeof(*l->shared));
 	close(l->bell);
-	close(l->keeper_fd);
+	if (l->keeper_fd >= 0)
+		close(l->keeper_fd);
 	munmap(l->traps, sizeof(*l->traps));
 	l->shared = NULL;
 }
@@ -146,6 +167,8 @@ static int await_done(struct link *l, struct stall_timer *p, uint64_t limit_ns)
 		if (stall_timer_look(p, link_clock_ns()) > limit_ns)
 			return -ETIMEDOUT;
 		link_alive(l);
+		if (l->events)
+			link_pump(l->events, UPROBE_ALL);
 		wait_for_keeper(l);
 	}
 	return 0;
@@ -214,8 +237,19 @@ static int plant_run(struct link *l, uint32_t first, uint32_t n)
 	return r < 0 ? r : 0;
 }
 
+static int plant_uprobes(struct link *l, const uint32_t *sites, size_t n)
+{
+	const int r = uprobe_plant(l->uprobe, sites, n);
+
+	for (size_t i = 0; i < n && r == 0; i++)
+		l->planted[sites[i]] = l->shared->plant_result[sites[i]] == 0;
+	return r;
+}
+
 int link_plant(struct link *l, const uint32_t *sites, size_t n)
 {
+	if (l->uprobe)
+		return plant_uprobes(l, sites, n);
 	for (size_t i = 0; i < n;) {
 		size_t run = 1;
 		int r;
@@ -240,16 +274,26 @@ bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site)
 
 bool link_any_planted(const struct link *l)
 {
+	return link_count_planted(l);
+}
+
+uint32_t link_count_planted(const struct link *l)
+{
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; i < l->nsites; i++)
-		if (l->planted[i])
-			return true;
-	return false;
+		n += l->planted[i];
+	return n;
 }
 
 int link_forget(struct link *l, uint32_t first, uint32_t n)
 {
-	int64_t r = link_call(l, COMMAND_FORGET, first, n, CALL_NS);
+	int64_t r = 0;
 
+	if (l->uprobe)
+		uprobe_forget(l->uprobe, first, n);
+	else
+		r = link_call(l, COMMAND_FORGET, first, n, CALL_NS);
 	/* no answer: the trap may still be planted, and its number must not go to another site */
 	if (r < 0)
 		return r;
@@ -280,6 +324,10 @@ int link_leave(struct link *l, uint64_t limit_ns)
 {
 	struct stall_timer p = stall_timer_begin(link_clock_ns());
 
+	if (l->uprobe) {
+		uprobe_leave(l->uprobe);
+		return 0;
+	}
 	send_command(l, COMMAND_LEAVE, 0, 0);
 	while (!link_keeper_gone(l)) {
 		if (stall_timer_look(&p, link_clock_ns()) > limit_ns)
@@ -289,6 +337,26 @@ int link_leave(struct link *l, uint64_t limit_ns)
 	/* our child: leave no zombie */
 	waitpid(l->keeper, NULL, WNOHANG);
 	return 0;
+}
+
+void link_pump(struct link *l, uint64_t until)
+{
+	if (l->uprobe)
+		uprobe_pump(l->uprobe, until);
+}
+
+void link_sleeps(struct link *l, bool sleeps)
+{
+	atomic_store(&l->shared->ring.sleeping, sleeps);
+	if (l->uprobe)
+		uprobe_sleeps(l->uprobe, sleeps);
+}
+
+uint64_t link_position(const struct link *l)
+{
+	const struct link *from = l->events ? l->events : l;
+
+	return from->uprobe ? uprobe_position(from->uprobe) : atomic_load(&from->shared->ring.head);
 }
 
 void link_alive(struct link *l)

@@ -12,11 +12,16 @@
 #include <sys/types.h>
 
 #include "attach/keeper/shared/shared.h"
+#include "attach/uprobe/uprobe.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
 struct link {
 	struct shared *shared;
+	/* the kernel takes the hits, and there is no keeper; NULL: there is one */
+	struct uprobe *uprobe;
+	/* of a keeper that is only there for a pause: where the events come from; NULL: from this link */
+	struct link *events;
 	pid_t keeper;
 	int keeper_fd;		/* pidfd: readable when it is gone */
 	int bell;		/* eventfd: readable when the keeper wants our attention */
@@ -36,6 +41,13 @@ struct link_settings {
 
 /* Make the shared mapping and fork the keeper. Call it before any expensive work. 0 or -errno. */
 must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
+
+/*
+ * The same without a keeper: for the process @pid, by the second engine (attach/uprobe), in the way @way, NULL: the
+ * best. 0; -errno, with the reason in @why.
+ */
+must_check int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid, const char *way, char *why,
+				size_t n);
 void link_close(struct link *l);	/* the keeper must be gone, or about to end */
 
 /*
@@ -54,8 +66,9 @@ must_check int link_plant(struct link *l, const uint32_t *sites, size_t n);
 /* Begin a round of @site, then release the thread held at @hit. true: the trap of @site is planted. */
 bool link_lead(struct link *l, const struct record_hit *hit, uint32_t site);
 
-/* Is any trap planted now? */
+/* Is any trap planted now, and how many are? */
 bool link_any_planted(const struct link *l);
+uint32_t link_count_planted(const struct link *l);
 
 /*
  * The memory of the @n sites from @first on is unmapped: the keeper will not touch them again, and their
@@ -76,6 +89,18 @@ bool link_keeper_gone(const struct link *l);
 
 /* Send the keeper a signal. */
 void link_signal(struct link *l, int sig);
+
+/*
+ * Where events come from the kernel: put those there are into the ring, at most those before the position @until.
+ * With a keeper it does nothing, as the keeper puts them there.
+ */
+void link_pump(struct link *l, uint64_t until);
+
+/* The reader is about to sleep until the bell, or has woken. */
+void link_sleeps(struct link *l, bool sleeps);
+
+/* The position behind the last event there is: of the ring, or of the kernel's. */
+uint64_t link_position(const struct link *l);
 
 /* Show the keeper that we are alive, although we are not reading the ring just now. */
 void link_alive(struct link *l);

@@ -254,7 +254,8 @@ int planting_plan_linker(struct planting *p)
 	info.module = modules_find(p->modules, addr);
 	if (!info.module || !info.module->img)
 		return -ENOENT;
-	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, flags, &s);
+	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, p->options.kernel,
+		       flags, &s);
 	return r < 0 ? r : add_site(p, &s, &info, 0);
 }
 

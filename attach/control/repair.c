@@ -25,6 +25,7 @@
 #include "base/fdio.h"
 #include "base/log.h"
 #include "base/procmaps.h"
+#include "base/strbuf.h"
 
 #define PAGE 4096u
 #define INT3 0xcc
@@ -66,9 +67,13 @@ static void print_location(const struct repairer *r, const struct module *m, tad
 	struct code_range over;
 	const char *symbol = elfimage_symbol_over(m->img, addr - m->bias, &over);
 
-	fprintf(r->out, "%s+" PRItaddr, m->name, addr - m->bias);
-	if (symbol)
-		fprintf(r->out, " (%s+" PRItaddr ")", symbol, addr - m->bias - over.lo);
+	strbuf_print_text(r->out, m->name);
+	fprintf(r->out, "+" PRItaddr, addr - m->bias);
+	if (!symbol)
+		return;
+	fputs(" (", r->out);
+	strbuf_print_text(r->out, symbol);
+	fprintf(r->out, "+" PRItaddr ")", addr - m->bias - over.lo);
 }
 
 static int write_byte(int mem, taddr addr, uint8_t byte)
@@ -241,14 +246,15 @@ static int compare_mapping(struct repairer *r, const struct module *m, const str
 /* Files that cannot be compared are named: there may be traps in them. */
 static bool can_compare(const struct repairer *r, const struct module *m)
 {
-	if (!m->img)
-		fprintf(r->out, "not compared: %s: %s\n", m->path, m->why_not);
-	else if (elfimage_textrel(m->img))
-		fprintf(r->out,
-			"not compared: %s: its code is changed when it is loaded (text relocations)\n",
-			m->path);
-	else
+	const char *why_not = m->why_not;
+
+	if (m->img && !elfimage_textrel(m->img))
 		return true;
+	if (m->img)
+		why_not = "its code is changed when it is loaded (text relocations)";
+	fputs("not compared: ", r->out);
+	strbuf_print_text(r->out, m->path);
+	fprintf(r->out, ": %s\n", why_not);
 	return false;
 }
 
@@ -329,10 +335,10 @@ static bool may_repair(const struct target_info *t)
 
 static int summarize(const struct repairer *r, const struct target_info *t)
 {
-	fprintf(r->out,
-		"%d (%s): %zu trap%s taken out, %zu could not be, %zu other difference%s left alone\n",
-		(int)t->pid, t->comm, r->repaired, r->repaired == 1 ? "" : "s", r->failed, r->left,
-		r->left == 1 ? "" : "s");
+	fprintf(r->out, "%d (", (int)t->pid);
+	strbuf_print_text(r->out, t->comm);
+	fprintf(r->out, "): %zu trap%s taken out, %zu could not be, %zu other difference%s left alone\n",
+		r->repaired, r->repaired == 1 ? "" : "s", r->failed, r->left, r->left == 1 ? "" : "s");
 	return r->failed ? 1 : 0;
 }
 

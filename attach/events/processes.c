@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attach/events/code_copies.h"
 #include "attach/events/recorder.h"
 #include "attach/snapshot/memory_limit.h"
 #include "base/cleanup.h"
@@ -146,16 +147,30 @@ static void record(struct recorder *r, pid_t pid, const char *name, const char *
 	recorder_put(r, &f);
 }
 
-static void record_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool heap)
+/* What the traps have copied: the difference between the last time and the first. */
+static void record_code(struct processes *p, struct recorder *r, const char *maps, uint64_t now_ns, bool first)
+{
+	const uint64_t bytes = code_copies(p->pid, maps);
+
+	if (first)
+		p->code_copies = bytes;
+	else if (bytes > p->code_copies)
+		recorder_count(r, recorder_time(r, now_ns), MMT_COUNT_CODE_COPIED, bytes - p->code_copies);
+}
+
+/* At the @first time and at the last also what is found by its mappings. */
+static void record_itself(struct processes *p, struct recorder *r, uint64_t now_ns, bool ends, bool first)
 {
 	cleanup_free char *status = read_file(p->pid, "status", STATUS_MAX);
-	cleanup_free char *maps = heap ? read_file(p->pid, "maps", MAPS_MAX) : NULL;
+	cleanup_free char *maps = ends ? read_file(p->pid, "maps", MAPS_MAX) : NULL;
 
 	if (!status)
 		return;
 	if (!p->name[0])
 		read_name(p->pid, status, p->name);
 	record(r, p->pid, p->name, status, maps, now_ns);
+	if (maps)
+		record_code(p, r, maps, now_ns, first);
 }
 
 /* --- children --- */
@@ -230,13 +245,13 @@ static void find_children(struct processes *p, bool of_all_threads)
 
 void processes_sample(struct processes *p, struct recorder *r, uint64_t now_ns, bool last)
 {
-	const bool ends = last || !p->begun;
+	const bool first = !p->begun, ends = last || first;
 
 	if (!ends && now_ns < p->next_ns)
 		return;
 	p->begun = true;
 	p->next_ns = now_ns + EVERY_NS;
-	record_itself(p, r, now_ns, ends);
+	record_itself(p, r, now_ns, ends, first);
 	if (ends)
 		find_children(p, true);
 	record_children(p, r, now_ns);

@@ -32,6 +32,7 @@ struct processes {
 	size_t nchildren;
 	uint64_t next_ns;	/* CLOCK_MONOTONIC */
 	bool begun;
+	uint64_t code_copies;	/* at the first time: bytes (attach/events/code_copies.h) */
 };
 
 /*

@@ -16,7 +16,7 @@ void rule_values_read(const struct record_hit *hit, const struct site *s, const 
 		      struct rule_values *out)
 {
 	*out = (struct rule_values){ .rule = rule };
-	out->args = hit->head.flags & RECORD_CLOSES || !(s->flags & (SITE_EXIT | SITE_AFTER));
+	out->args = hit->head.flags & (RECORD_CLOSES | RECORD_OPENS) || !(s->flags & (SITE_EXIT | SITE_AFTER));
 	memcpy(out->values.args, hit->args, sizeof(out->values.args));
 	out->values.ret = rule_values_result(hit, s);
 	if (!own)

@@ -73,7 +73,7 @@ taddr tallied_caller(const struct record_hit *hit, const struct site *s)
 {
 	taddr ret;
 
-	if (s->flags & SITE_AFTER)
+	if (s->flags & (SITE_AFTER | SITE_BEHIND))
 		return hit->regs.rip;
 	if (hit->slice_len < sizeof(ret))
 		return 0;

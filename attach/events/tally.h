@@ -54,6 +54,8 @@ struct tally {
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
 	struct suspect_frees suspects;
 	pid_t pid;			/* the target; its first thread does not free its cache. 0: unknown */
+	/* calls that began before the watch may end unseen: nothing is called a double free */
+	bool settling;
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t left_out;		/* ranges that were allocated out of scope */

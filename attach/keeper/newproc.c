@@ -55,7 +55,7 @@ static void let_go(struct keeper *k, struct tracee *t)
 
 	if (r < 0 && r != -ESRCH)
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_RESUME, -r);
-	calls_drop(&k->calls, t);
+	calls_drop(&k->calls, &t->calls);
 	threads_remove(&k->threads, t);
 }
 
@@ -172,10 +172,10 @@ static void forget_old_threads(struct keeper *k, struct tracee *t)
 			continue;
 		if (o->state == TRACEE_HELD)
 			hold_end(k, o);
-		calls_drop(&k->calls, o);
+		calls_drop(&k->calls, &o->calls);
 		threads_remove(&k->threads, o);
 	}
-	calls_drop(&k->calls, t);
+	calls_drop(&k->calls, &t->calls);
 	t->stepping = NO_TRAP;
 	t->redo = NO_TRAP;
 	t->in_place = false;
@@ -197,7 +197,7 @@ static void forget_former(struct keeper *k, const struct tracee *t)
 	step_end_in_place(k, o);
 	if (o->state == TRACEE_HELD)
 		hold_end(k, o);
-	calls_drop(&k->calls, o);
+	calls_drop(&k->calls, &o->calls);
 	threads_remove(&k->threads, o);
 	k->others--;
 }

@@ -27,7 +27,7 @@ static void serve_end(struct keeper *k, struct tracee *t)
 	step_end_in_place(k, t);
 	if (t->guest)
 		k->others--;
-	calls_drop(&k->calls, t);
+	calls_drop(&k->calls, &t->calls);
 	threads_remove(&k->threads, t);
 	if (guest)
 		return;

@@ -15,17 +15,31 @@ const struct help_topic help_topics[] = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
 		  { "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
 		  { "mmattach -p 1234 -d 1h -o a.mmt --rotate 100M", "save a trace, in pieces" },
-		  { "mmattach -p 1234 --interval 10s --top 5", "an interim report every 10 s" },
 		  { "mmattach -- ./my_program --its-option", "start a program" },
 	  },
 	  .text = "Ctrl-C, SIGTERM, the time of -d or the target's end ends the watch; the report\n"
 		  "is printed, and the target continues as it was. SIGUSR1: an interim report.\n" },
+	{ .name = "top", .what = "show a watch in the terminal while it goes on",
+	  .command = COMMAND_TOP, .usage = "mmattach top [options] (TRACE | -p PID | -n NAME)",
+	  .elsewhere = BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
+		       BIT(ABOUT_VERDICTS) | BIT(ABOUT_GENERAL),
+	  .examples = {
+		  { "mmattach top -p 1234", "watch it, and look" },
+		  { "mmattach top -n my_service --budget 1% -o a.mmt", "and keep the trace" },
+		  { "mmattach top a.mmt", "a trace being written" },
+		  { "mmattach top -p 1234 --interval 1m", "without a terminal: reports" },
+	  },
+	  .text = "Keys: b g r c sort by live bytes, growth, calls a second, calls; arrows or j k\n"
+		  "choose a row, Enter opens its stack; / filters, as --focus; m: since now;\n"
+		  "s saves the trace; p pauses the view; h helps; q ends. If the view ends, in\n"
+		  "whatever way, the watch ends as on SIGTERM.\n" },
 	{ .name = "report", .what = "print the report of a saved watch",
 	  .command = COMMAND_REPORT, .usage = "mmattach report [options] TRACE...",
 	  .examples = {
 		  { "mmattach report a.mmt", "as the watch itself printed it" },
 		  { "mmattach report --focus my_lib --top 5 a.mmt", "only stacks with my_lib" },
 		  { "mmattach report --block-list 3 a.mmt", "each block of group [3]" },
+		  { "mmattach report --follow a.mmt", "while it is being written" },
 		  { "mmattach report --format json -o a.json a.mmt", "for a program" },
 	  },
 	  .text = "On any machine. Several pieces of one watch are one watch.\n" },
@@ -139,11 +153,13 @@ const struct help_topic help_topics[] = {
 	{ .name = "output", .what = "where the report goes, and in which form", .subject = ABOUT_OUTPUT,
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m --format json --report a.json", "" },
-		  { "mmattach report --format folded -o a.folded a.mmt", "for flame graphs" },
+		  { "mmattach report --format html -o a.html a.mmt", "for a browser" },
+		  { "mmattach report --format pprof -o a.pb a.mmt", "for pprof" },
 		  { "mmattach scan -p 1234 --error-exitcode 3 -o lost.txt", "" },
 	  },
-	  .text = "Reports go to stdout, messages to stderr. Into a file: with --report of a watch,\n"
-		  "whose -o is the trace; with -o of report and diff; with either of scan.\n"
+	  .text = "Reports go to stdout, messages to stderr. To write the report into a file, give\n"
+		  "a watch --report FILE (its -o is the trace), report and diff -o FILE, and scan\n"
+		  "either.\n"
 		  "Exit status: 0 done, 1 failed, 2 wrong usage, N of --error-exitcode; with\n"
 		  "-- PROGRAM the program's own.\n" },
 	{ .name = "filters", .what = "what a report shows, and leaves out", .subject = ABOUT_FILTERS,

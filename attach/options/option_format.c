@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/options/option_format.h"
 
+#include <unistd.h>
+
 #include "attach/options/option_arg.h"
 
 int option_format(struct options *o, const char *arg, struct usage_error *err)
@@ -26,13 +28,29 @@ static report_format_is *fits(enum command command)
 	}
 }
 
+static int check_binary(const struct options *o, struct usage_error *err)
+{
+	const bool to_stdout = !o->report && (o->command == COMMAND_WATCH || !o->output);
+
+	if (!o->format->is_binary || !to_stdout)
+		return 0;
+	if (isatty(STDOUT_FILENO)) {
+		usage_refuse(err, "--format %s: it is binary, and not for a terminal", o->format->name);
+		return usage_advise(err, o->command == COMMAND_WATCH ? "--report FILE" : "-o FILE");
+	}
+	if (!o->interval_ns || o->follow)	/* of which only the last report is binary */
+		return 0;
+	usage_refuse(err, "--format %s: the reports of --interval would be one binary file", o->format->name);
+	return usage_advise(err, "--report FILE, which is written anew each time");
+}
+
 int option_format_check(const struct options *o, struct usage_error *err)
 {
 	cleanup_strbuf struct strbuf names = STRBUF_INIT;
 	const char *why = o->format->why_not;
 
 	if (fits(o->command)(o->format))
-		return 0;
+		return check_binary(o, err);
 	report_formats_list(&names, fits(o->command), " and ");
 	usage_refuse(err, "--format %s: %s", o->format->name, why ? why : "it has no such report");
 	return usage_advise(err, "formats that have this report: %s", strbuf_str(&names));

@@ -17,6 +17,14 @@ int option_report_file(struct options *o, const char *arg, struct usage_error *e
 	return 0;
 }
 
+int option_metrics(struct options *o, const char *arg, struct usage_error *err)
+{
+	if (!*arg)
+		return usage_refuse(err, "--metrics: the file name is empty");
+	o->metrics = arg;
+	return 0;
+}
+
 int option_output(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (!*arg)

@@ -57,6 +57,9 @@ int option_who_points_at(struct options *o, const char *arg, struct usage_error 
 	}
 	ret = option_addresses("--who-points-at", &o->single.who_points_at, &o->single.nwho_points_at, arg,
 			       err);
+	if (ret == -EINVAL)
+		usage_advise(err, "write addresses in hexadecimal: 0x7f12a4003010, several with commas between "
+				  "them; or a verdict: possible, reachable");
 	return ret == -EINVAL ? suggest_verdict(arg, strlen(arg), VERDICT_POSSIBLE, err) : ret;
 }
 
@@ -170,7 +173,8 @@ static int check_form(const struct options *o, struct usage_error *err)
 		return -EINVAL;
 	if (o->report && o->output)
 		return usage_refuse(err, "-o and --report are the same for scan: give one of them");
-	return o->single.nwho_points_at ? option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
+	return o->single.nwho_points_at ?
+		       option_format_check_can(o, report_format_has_singles, "--who-points-at", err) : 0;
 }
 
 int option_scan_check(const struct options *o, struct usage_error *err)

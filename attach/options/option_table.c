@@ -10,6 +10,7 @@
 #include "attach/options/option_arg.h"
 #include "attach/options/option_blocks.h"
 #include "attach/options/option_budget.h"
+#include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
 #include "attach/options/option_report.h"
 #include "attach/options/option_rules.h"
@@ -155,109 +156,125 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 #define FLAG(name) NULL, offsetof(struct options, name)
 
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN, ABOUT_TARGET, set_pid, 0,
+	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN | FOR_TOP, ABOUT_TARGET, set_pid, 0,
 	  "the process to watch, or to scan" },
-	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN, ABOUT_TARGET, set_name, 0,
+	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN | FOR_TOP, ABOUT_TARGET, set_name, 0,
 	  "the same by name\n"
-	  "if several processes have it, they are listed, and no\n"
-	  "more is done" },
-	{ "duration", 'd', "DURATION", FOR_WATCH, ABOUT_TARGET, set_duration, 0,
+	  "if several processes have it, they are listed, each\n"
+	  "with parent, memory and command line, and no more is\n"
+	  "done" },
+	{ "duration", 'd', "DURATION", FOR_WATCH | FOR_TOP, ABOUT_TARGET, set_duration, 0,
 	  "how long to watch: 30s, 10m, 1h30m\n"
 	  "without it: until Ctrl-C, SIGTERM or the target's end" },
-	{ "budget", 0, "PCT", FOR_WATCH, ABOUT_BUDGET, option_budget, 0,
+	{ "engine", 0, "ENGINE", FOR_WATCH, ABOUT_BUDGET, option_engine, 0,
+	  "how calls are seen (ptrace)\n"
+	  "ptrace: the thread is stopped; uprobe: in the kernel,\n"
+	  "which costs much less; needs root, or CAP_BPF and\n"
+	  "CAP_PERFMON; auto: uprobe if possible; the ways of\n"
+	  "kernels: uprobe-session, uprobe-multi, uprobe-perf" },
+	{ "budget", 0, "PCT", FOR_WATCH | FOR_TOP, ABOUT_BUDGET, option_budget, 0,
 	  "stop the target for at most this share of the time\n"
 	  "1% is usual: its threads are stopped for at most that\n"
 	  "share of any ten seconds; what leaks is estimated\n"
 	  "from samples" },
-	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF, ABOUT_RULES, option_family, 0,
+	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF | FOR_TOP, ABOUT_RULES, option_family, 0,
 	  "which families, or packs of rules (libc)\n"
 	  "`mmattach probes` lists them; of report and diff:\n"
 	  "which of the families that were watched to show (all)" },
-	{ "growth", 0, NULL, FOR_TARGET, ABOUT_RULES, option_growth, 0,
+	{ "growth", 0, NULL, FOR_TARGET | FOR_TOP, ABOUT_RULES, option_growth, 0,
 	  "watch only where memory grows: sbrk, mmap, mprotect\n"
 	  "and by which stacks; the cost is too small to\n"
 	  "measure; a first answer to what fills the heap" },
-	{ "probe", 0, "RULE", FOR_RULES, ABOUT_RULES, option_probe, 0,
+	{ "probe", 0, "RULE", FOR_RULES | FOR_TOP, ABOUT_RULES, option_probe, 0,
 	  "watch a function of your own allocator\n"
 	  "'alloc my_alloc size=arg1' or 'free my_free'; may be\n"
 	  "given several times" },
-	{ "probes", 0, "FILE", FOR_RULES, ABOUT_RULES, option_probes, 0,
+	{ "probes", 0, "FILE", FOR_RULES | FOR_TOP, ABOUT_RULES, option_probes, 0,
 	  "the same from a file, one rule a line\n"
 	  "may be given several times" },
-	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES,
+	{ "ref", 0, "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", FOR_RULES | FOR_TOP,
 	  ABOUT_REFERENCES, option_ref, 0,
 	  "watch references: functions to acquire and release\n"
 	  "which argument is the object (1), where in the object\n"
 	  "its own count is, and which functions return a new\n"
 	  "object; may be given several times" },
-	{ "in", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_in, 0,
+	{ "in", 0, "FUNC", FOR_RULES | FOR_TOP, ABOUT_SCOPE, option_in, 0,
 	  "count only what happens inside calls of FUNC\n"
 	  "in the thread that called it; may be given several\n"
 	  "times" },
-	{ "from", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_from, 0, "begin to count when FUNC is entered" },
-	{ "until", 0, "FUNC", FOR_RULES, ABOUT_SCOPE, option_until, 0, "stop counting when FUNC is entered" },
-	{ "thread", 0, "TID|NAME", FOR_LIVE, ABOUT_SCOPE, option_thread, 0,
+	{ "from", 0, "FUNC", FOR_RULES | FOR_TOP, ABOUT_SCOPE, option_from, 0, "begin to count when FUNC is entered" },
+	{ "until", 0, "FUNC", FOR_RULES | FOR_TOP, ABOUT_SCOPE, option_until, 0, "stop counting when FUNC is entered" },
+	{ "thread", 0, "TID|NAME", FOR_LIVE | FOR_TOP, ABOUT_SCOPE, option_thread, 0,
 	  "count only allocations by this thread\n"
 	  "its number, or its name, in which * and ? match any\n"
 	  "letters; may be given several times" },
-	{ "module", 0, "GLOB", FOR_LIVE, ABOUT_SCOPE, option_module, 0,
+	{ "module", 0, "GLOB", FOR_LIVE | FOR_TOP, ABOUT_SCOPE, option_module, 0,
 	  "count only allocations by code of this module\n"
 	  "'lib*.so*': that of the caller, behind wrappers; may\n"
 	  "be given several times" },
-	{ "sizes", 0, SIZES_VALUES, FOR_RULES, ABOUT_RULES, set_sizes, 0,
+	{ "sizes", 0, SIZES_VALUES, FOR_RULES | FOR_TOP, ABOUT_RULES, set_sizes, 0,
 	  "sizes as the allocator rounds them (usable)\n"
 	  "exact: as they were requested, which costs one more\n"
-	  "stop for each allocation" },
-	{ "stack-bytes", 0, "N", FOR_LIVE, ABOUT_STACKS, set_stack_bytes, 0,
+	  "stop for each allocation; verdicts ignore what is\n"
+	  "behind them" },
+	{ "stack-bytes", 0, "N", FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_stack_bytes, 0,
 	  "copy at most N bytes of a stack (32768)\n"
 	  "0 to 131072; how many are needed is learned for each\n"
 	  "thread" },
-	{ "depth", 0, "N", FOR_LIVE, ABOUT_STACKS, set_depth, 0,
+	{ "depth", 0, "N", FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_depth, 0,
 	  "record at most N frames of a stack (256)\n"
 	  "1 to 256" },
-	{ "unwinder", 0, UNWINDER_VALUES, FOR_LIVE, ABOUT_STACKS, set_unwinder, 0,
+	{ "unwinder", 0, UNWINDER_VALUES, FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_unwinder, 0,
 	  "the stack unwinder (cfi)\n"
 	  "cfi: mmattach's own, while the target runs; dwfl and\n"
 	  "libunwind: these libraries, while the thread waits,\n"
 	  "which is much slower; check: all three, and report\n"
 	  "where they differ" },
-	{ "free-stacks", 0, NULL, FOR_LIVE, ABOUT_STACKS, FLAG(free_stacks),
+	{ "free-stacks", 0, NULL, FOR_LIVE | FOR_TOP, ABOUT_STACKS, FLAG(free_stacks),
 	  "record the stacks of frees, too\n"
-	  "a double free is shown with both stacks; each free\n"
-	  "costs as much as an allocation" },
+	  "each group shows which code freed its other blocks,\n"
+	  "a double free both stacks; each free costs as much as\n"
+	  "an allocation" },
 	{ "debuginfod", 0, NULL, FOR_LIVE | FOR_REPORT | FOR_DIFF | FOR_IMPORT,
 	  ABOUT_STACKS, FLAG(stacks.debuginfod),
 	  "ask the servers of DEBUGINFOD_URLS for debug files\n"
 	  "after the watch" },
-	{ "max-stall", 0, "DURATION", FOR_LIVE, ABOUT_BUDGET, set_max_stall, 0,
+	{ "max-stall", 0, "DURATION", FOR_LIVE | FOR_TOP, ABOUT_BUDGET, set_max_stall, 0,
 	  "how long a thread may be held (100ms)\n"
 	  "while mmattach cannot keep up; after that, events are\n"
 	  "dropped, counted and reported; at most 2s" },
-	{ "lose-sigtrap", 0, NULL, FOR_WATCH, ABOUT_TARGET, FLAG(lose_sigtrap),
+	{ "lose-sigtrap", 0, NULL, FOR_WATCH | FOR_TOP, ABOUT_TARGET, FLAG(lose_sigtrap),
 	  "watch a target that handles or ignores SIGTRAP\n"
 	  "a trap may reset its handling of SIGTRAP for good, so\n"
 	  "it is refused otherwise" },
-	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN, ABOUT_TRACE, option_output, 0,
+	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN | FOR_TOP, ABOUT_TRACE, option_output, 0,
 	  "write the trace, or the report, to FILE\n"
 	  "of report, diff and scan: the report, instead of to\n"
 	  "stdout; of others: the trace, to report from later,\n"
 	  "on any machine" },
-	{ "rotate", 0, "SIZE", FOR_WATCH, ABOUT_TRACE, option_rotate, 0,
+	{ "rotate", 0, "SIZE", FOR_WATCH | FOR_TOP, ABOUT_TRACE, option_rotate, 0,
 	  "begin a new piece of the trace after SIZE: 100M\n"
 	  "64K at least" },
-	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT, ABOUT_TRACE, FLAG(trace.raw),
+	{ "raw", 0, NULL, FOR_LIVE | FOR_IMPORT | FOR_TOP, ABOUT_TRACE, FLAG(trace.raw),
 	  "leave the names of functions out of the trace" },
-	{ "on-trace-error", 0, ON_TRACE_ERROR_VALUES, FOR_WATCH, ABOUT_TRACE, option_on_trace_error, 0,
+	{ "on-trace-error", 0, ON_TRACE_ERROR_VALUES, FOR_WATCH | FOR_TOP, ABOUT_TRACE, option_on_trace_error, 0,
 	  "if the trace cannot be written (go-on)\n"
 	  "a disk is full, for example: continue the watch\n"
 	  "without it, or end the watch" },
-	{ "interval", 0, "DURATION", FOR_WATCH, ABOUT_OUTPUT, option_interval, 0,
+	{ "interval", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_TOP, ABOUT_OUTPUT, option_interval, 0,
 	  "print an interim report this often\n"
-	  "1s at least" },
+	  "1s at least; of report: with --follow (10s); of top:\n"
+	  "show what is new this often (1s), or print it (10s)" },
+	{ "follow", 0, NULL, FOR_REPORT, ABOUT_OUTPUT, FLAG(follow),
+	  "wait for the end of a trace that is being written\n"
+	  "with interim reports (--interval) until then if the\n"
+	  "report is text; later pieces are found" },
 	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, ABOUT_OUTPUT, option_format, 0,
 	  "form of the report (text)" },
 	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, ABOUT_OUTPUT, option_report_file, 0,
 	  "write the report to FILE instead of to stdout" },
+	{ "metrics", 0, "FILE", FOR_WATCH | FOR_TOP, ABOUT_OUTPUT, option_metrics, 0,
+	  "write metrics (OpenMetrics), anew every 15 s" },
 	{ "color", 0, COLOR_VALUES, FOR_REPORTS, ABOUT_OUTPUT, option_color, 0,
 	  "colors in the text report (auto)\n"
 	  "auto: on a terminal, unless NO_COLOR is set or TERM\n"
@@ -267,15 +284,15 @@ const struct option_line option_table[] = {
 	  "otherwise it is shown with MMATTACH_PAGER, PAGER or\n"
 	  "less" },
 	{ "top", 0, "N", FOR_REPORTS, ABOUT_FILTERS, option_top, 0,
-	  "show the N largest groups (20); 0: all" },
+	  "show N groups, some of each part (20); 0: all" },
 	{ "older-than", 0, "DURATION", FOR_WATCH | FOR_REPORT | FOR_DIFF, ABOUT_FILTERS, option_older_than, 0,
 	  "report only blocks, and objects, at least this old" },
 	{ "min-bytes", 0, "SIZE", FOR_REPORTS, ABOUT_FILTERS, option_min_bytes, 0,
 	  "report only groups with at least SIZE of live memory" },
 	{ "focus", 0, "REGEX", FOR_REPORTS, ABOUT_FILTERS, option_focus, 0,
 	  "report only stacks with a frame that matches\n"
-	  "by its function, module or source file; may be given\n"
-	  "several times" },
+	  "by its function, module, source FILE:LINE or\n"
+	  "MODULE+0xOFFSET; may be given several times" },
 	{ "ignore", 0, "REGEX", FOR_REPORTS, ABOUT_FILTERS, option_ignore, 0,
 	  "leave out stacks with a frame that matches\n"
 	  "may be given several times" },
@@ -302,18 +319,20 @@ const struct option_line option_table[] = {
 	  "(hexadecimal), which stack allocated it, and its\n"
 	  "group; instead of the report" },
 	{ "error-exitcode", 0, "N", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_OUTPUT, option_error_exitcode, 0,
-	  "exit with N if a leak is reported\n"
-	  "what is still reachable does not count" },
-	{ "verdicts", 0, VERDICTS_VALUES, FOR_LIVE | FOR_SCAN, ABOUT_VERDICTS, option_verdicts, 0,
+	  "exit with N if the report has leaks or double frees\n"
+	  "leaks: what is lost, what has no verdict, references\n"
+	  "too many, with --budget what leaks (not what may);\n"
+	  "of scan: what is lost" },
+	{ "verdicts", 0, VERDICTS_VALUES, FOR_LIVE | FOR_SCAN | FOR_TOP, ABOUT_VERDICTS, option_verdicts, 0,
 	  "find out at the end which blocks are lost (auto)\n"
 	  "the process is stopped once; auto: if that is\n"
 	  "expected to last no longer than --max-pause; yes:\n"
 	  "however long, and for each --interval, too; no:\n"
 	  "never; of scan, auto means yes" },
-	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN, ABOUT_VERDICTS, option_max_pause, 0,
-	  "the longest pause to expect for verdicts (200ms)\n"
+	{ "max-pause", 0, "DURATION", FOR_WATCH | FOR_SCAN | FOR_TOP, ABOUT_VERDICTS, option_max_pause, 0,
+	  "longest pause for verdicts (200ms; of scan: 1s)\n"
 	  "if it is expected to last longer, the process is not\n"
-	  "stopped, and there are none; of scan: 1s" },
+	  "stopped, and there are none" },
 	{ "core", 0, "FILE", FOR_SCAN, ABOUT_TARGET, option_core, 0,
 	  "scan a core file instead of a process" },
 	{ "exe", 0, "FILE", FOR_SCAN, ABOUT_TARGET, option_exe, 0,
@@ -322,9 +341,9 @@ const struct option_line option_table[] = {
 	  option_who_points_at, 0,
 	  "show what points at each address, or at its block\n"
 	  "(hexadecimal); of scan: instead of the report; of\n"
-	  "watch: after it, as it was when verdicts were made\n"
-	  "possible, reachable: of a watch, for one such block\n"
-	  "of each stack" },
+	  "watch: after it, as it was when verdicts were made.\n"
+	  "possible, reachable (watch only): for the oldest\n"
+	  "block of each of the ten largest such groups" },
 	{ "show", 0, "VERDICT,...", FOR_WATCH | FOR_REPORT | FOR_SCAN, ABOUT_VERDICTS, option_show, 0,
 	  "report only blocks with such a verdict\n"
 	  "definite, indirect, possible, reachable" },
@@ -340,8 +359,8 @@ const struct option_line option_table[] = {
 	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, ABOUT_GENERAL, set_fds, 0,
 	  "of `mmattach gdb`: what gdbscripts/mmleak.py passes" },
 	{ "quiet", 'q', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(quiet), "print no messages but errors, no progress" },
-	{ "verbose", 'v', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(verbose), "print more messages" },
-	{ "debug", 0, "DOMAIN,...", FOR_ALL, ABOUT_GENERAL, set_debug, 0,
+	{ "verbose", 'v', NULL, FOR_ALL & ~FOR_TOP, ABOUT_GENERAL, FLAG(verbose), "print more messages" },
+	{ "debug", 0, "DOMAIN,...", FOR_ALL & ~FOR_TOP, ABOUT_GENERAL, set_debug, 0,
 	  "print what happens in these domains" },
 	{ "version", 'V', NULL, FOR_ALL, ABOUT_GENERAL, set_version, 0, "print the version" },
 	{ "help", 'h', NULL, FOR_ALL, ABOUT_GENERAL, set_help, 0,

@@ -27,7 +27,7 @@
 #include "base/statusline.h"
 #include "base/version.h"
 
-#define COMMANDS "watch, report, diff, shrink, import, scan, probes and repair"
+#define COMMANDS "watch, top, report, diff, shrink, import, scan, probes and repair"
 
 struct parser {
 	int argc;

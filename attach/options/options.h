@@ -3,6 +3,7 @@
  * options: the command line as plain data.
  *
  *	mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach top [options] (TRACE | -p PID | -n NAME)
  *	mmattach report [options] TRACE...
  *	mmattach diff [options] OLD NEW
  *	mmattach shrink TRACE... -o OUT
@@ -24,6 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/options/engines.h"
 #include "attach/options/unwinders.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
@@ -49,6 +51,7 @@ enum command {
 	COMMAND_SHRINK,
 	COMMAND_IMPORT,
 	COMMAND_SCAN,
+	COMMAND_TOP,
 	COMMAND_GDB,
 	COMMAND_HELP,
 	COMMAND_VERSION
@@ -116,13 +119,15 @@ struct options_single {
 
 struct options {
 	enum command command;
-	const char *help_topic;		/* of COMMAND_HELP; NULL: the overview */
+	/* Of COMMAND_HELP; NULL: the overview. Else the word of the command line that names the command, or NULL. */
+	const char *help_topic;
 	pid_t pid;			/* 0: not given */
 	/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
 	int gdb_fds[3];
 	const char *name;		/* NULL: not given */
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
+	enum engine engine;		/* how hits are taken */
 	uint32_t budget_ppm;		/* the share of time it may be stopped, in millionths; 0: no limit */
 	struct options_what what;
 	struct options_stacks stacks;
@@ -131,9 +136,10 @@ struct options {
 	bool free_stacks;
 	const char *output;		/* -o: the trace; of report, diff and scan, the report; NULL: none */
 	struct options_trace trace;
-	uint64_t interval_ns;		/* between interim reports; 0: none */
+	uint64_t interval_ns;		/* between interim reports, or looks; 0: not given */
 	const struct report_format *format;
 	const char *report;		/* NULL: stdout */
+	const char *metrics;		/* file of gauges, written again and again; NULL: none */
 	struct options_shown shown;
 	struct options_single single;
 	enum verdicts_wish verdicts;
@@ -142,6 +148,7 @@ struct options {
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: reported leaks are not an error */
 	enum import_kind import;
+	bool follow;			/* of report: the trace is still being written */
 	bool json;			/* of probes */
 	const char *maps;		/* NULL: none */
 	struct option_list files;	/* of report, diff, shrink, import */

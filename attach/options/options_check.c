@@ -6,6 +6,7 @@
 
 #include "attach/options/option_arg.h"
 #include "attach/options/option_budget.h"
+#include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
@@ -15,7 +16,7 @@ const char *options_command_name(enum command c)
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watch", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
 		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
-		[COMMAND_SCAN] = "scan", [COMMAND_GDB] = "gdb",
+		[COMMAND_SCAN] = "scan", [COMMAND_TOP] = "top", [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];
@@ -23,7 +24,8 @@ const char *options_command_name(enum command c)
 
 bool command_takes_files(enum command c)
 {
-	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT;
+	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT ||
+	       c == COMMAND_TOP;
 }
 
 static void refuse_option(const struct options *o, const struct option_line *line, struct usage_error *err)
@@ -40,6 +42,41 @@ static void refuse_option(const struct options *o, const struct option_line *lin
 		usage_advise(err, "it is one of %s; `mmattach help %s` lists the options of %s",
 			     strbuf_str(&others), options_command_name(o->command),
 			     options_command_name(o->command));
+}
+
+/* `mmattach top TRACE` watches nothing. */
+static bool is_for_watch_only(const struct option_line *line)
+{
+	return line->commands & FOR_WATCH && line->commands != FOR_ALL && strcmp(line->name, "interval") != 0;
+}
+
+static int check_watched(const struct options *o, uint64_t used, struct usage_error *err)
+{
+	for (size_t i = 0; i < option_count && o->command == COMMAND_TOP && o->files.n; i++) {
+		if (!(used >> i & 1) || !is_for_watch_only(&option_table[i]) || o->pid || o->name)
+			continue;
+		usage_refuse(err, "--%s: a trace is shown, and nothing is watched", option_table[i].name);
+		return usage_advise(err, "it is for a watch: mmattach top -p PID");
+	}
+	return 0;
+}
+
+static int check_follow(const struct options *o, struct usage_error *err)
+{
+	if (o->command != COMMAND_REPORT)
+		return 0;
+	if (o->interval_ns && !o->follow) {
+		usage_refuse(err, "--interval: a trace that is complete has one report");
+		return usage_advise(err, "of a trace that is still being written: --follow");
+	}
+	if (o->follow && o->files.n > 1) {
+		usage_refuse(err, "--follow: one trace can be followed");
+		return usage_advise(err, "name the first piece; later ones are found");
+	}
+	if (o->follow && (o->single.block_entry || o->single.nblock_at))
+		return usage_refuse(err, "--follow and %s: one is for a trace that grows, the other for single "
+				    "blocks at its end", o->single.block_entry ? "--block-list" : "--block-at");
+	return 0;
 }
 
 /* Options that do not apply to the command are refused rather than ignored. */
@@ -89,7 +126,7 @@ static int check_target(const struct options *o, struct usage_error *err)
 
 static int check_trace(const struct options *o, struct usage_error *err)
 {
-	if (o->command == COMMAND_WATCH && !o->output &&
+	if ((o->command == COMMAND_WATCH || (o->command == COMMAND_TOP && !o->files.n)) && !o->output &&
 	    (o->trace.rotate_bytes || o->trace.raw || o->trace.end_on_error)) {
 		usage_refuse(err, "%s: no trace is written",
 			     o->trace.rotate_bytes ? "--rotate"
@@ -101,6 +138,16 @@ static int check_trace(const struct options *o, struct usage_error *err)
 		return usage_refuse(
 			err, "-o and --report name the same file: one is the trace, the other the report");
 	return 0;
+}
+
+static int check_top(const struct options *o, struct usage_error *err)
+{
+	if (o->files.n > 1 || (o->files.n && (o->pid || o->name)))
+		return usage_refuse(err, "top shows one trace, or one process");
+	if (o->files.n || o->pid || o->name)
+		return 0;
+	usage_refuse(err, "nothing to show");
+	return usage_advise(err, "mmattach top TRACE, or -p PID or -n NAME");
 }
 
 static int check_files(const struct options *o, struct usage_error *err)
@@ -119,6 +166,8 @@ static int check_files(const struct options *o, struct usage_error *err)
 		return usage_advise(err, "mmattach diff OLD NEW; mmattach shrink joins the pieces of one "
 					 "watch");
 	}
+	if (o->command == COMMAND_TOP)
+		return check_top(o, err);
 	if (!o->files.n) {
 		usage_refuse(err, "%s needs the name of a file", options_command_name(o->command));
 		return usage_advise(err, "mmattach %s%s FILE...%s", options_command_name(o->command),
@@ -138,6 +187,9 @@ static int check_report(const struct options *o, struct usage_error *err)
 {
 	if (o->command != COMMAND_SCAN && option_format_check(o, err))
 		return -EINVAL;
+	if (o->shown.older_than_ns && o->format->has_freed && o->command != COMMAND_DIFF)
+		return usage_refuse(err, "--older-than: --format %s has all that was allocated, of any age",
+				    o->format->name);
 	if (o->shown.gen_suppressions &&
 	    option_format_check_can(o, report_format_for_people, "--gen-suppressions", err))
 		return -EINVAL;
@@ -175,7 +227,7 @@ static int check_verdicts(const struct options *o, struct usage_error *err)
 					 "core and scan it: "
 					 "generate-core-file, mmattach scan --core FILE");
 	}
-	if (o->command == COMMAND_WATCH && o->verdicts == VERDICTS_NO && o->max_pause_ns)
+	if (o->command != COMMAND_SCAN && o->verdicts == VERDICTS_NO && o->max_pause_ns)
 		return usage_refuse(err, "--max-pause and --verdicts no: without verdicts the process is not "
 					 "paused");
 	return 0;
@@ -210,11 +262,15 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 	int ret = check_used(o, used, err);
 
 	if (ret == 0)
+		ret = check_watched(o, used, err);
+	if (ret == 0)
 		ret = check_target(o, err);
 	if (ret == 0)
 		ret = check_trace(o, err);
 	if (ret == 0)
 		ret = check_files(o, err);
+	if (ret == 0)
+		ret = check_follow(o, err);
 	if (ret == 0)
 		ret = check_report(o, err);
 	if (ret == 0)
@@ -225,6 +281,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = check_growth(o, err);
 	if (ret == 0)
 		ret = option_budget_check(o, err);
+	if (ret == 0)
+		ret = option_engine_check(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)

@@ -57,19 +57,40 @@ static void option_text(FILE *out, const char *left, const char *text, size_t n)
 	fprintf(out, "  %-*s %.*s\n", HELP_COLUMN, left, (int)n, text);
 }
 
+/*
+ * Print what of an option is too long for the column, in lines of its own that are broken behind a '|'. What is
+ * left in @left goes beside the text.
+ */
+static void option_too_long(FILE *out, char *left)
+{
+	const size_t indent = strcspn(left, "-");
+
+	while (strlen(left) > HELP_COLUMN) {
+		size_t n = strlen(left) > WIDTH - 2 ? WIDTH - 2 : strlen(left);
+
+		while (left[n] && n > indent && left[n - 1] != '|')
+			n--;
+		if (n == indent)	/* there is no place to break it */
+			n = strlen(left);
+		fprintf(out, "  %.*s\n", (int)n, left);
+		if (left[n]) {
+			memmove(left + indent, left + n, strlen(left + n) + 1);
+			memset(left, ' ', indent);
+		} else {
+			left[0] = '\0';
+		}
+	}
+}
+
 /* Its name, and the first line of its text. Returns the other lines. */
 static const char *option_summary(FILE *out, const struct option_line *line)
 {
 	const size_t n = strcspn(line->help, "\n");
-	char left[96], letter[] = { '-', line->letter, ',', ' ', '\0' };
+	char left[192], letter[] = { '-', line->letter, ',', ' ', '\0' };
 
 	snprintf(left, sizeof(left), "%s--%s%s%s", line->letter ? letter : "    ", line->name,
 		 line->arg ? " " : "", line->arg ? line->arg : "");
-	/* an option too long for the column gets a line of its own */
-	if (strlen(left) > HELP_COLUMN) {
-		fprintf(out, "  %s\n", left);
-		left[0] = '\0';
-	}
+	option_too_long(out, left);
 	option_text(out, left, line->help, n);
 	return line->help + n;
 }
@@ -217,7 +238,7 @@ static void help_all(FILE *out)
 
 static void overview_options(FILE *out)
 {
-	static const char *const most_used[] = { "pid", "duration", "output", "budget", "family" };
+	static const char *const most_used[] = { "pid", "duration", "output", "budget" };
 
 	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
 		for (size_t k = 0; k < option_count; k++)

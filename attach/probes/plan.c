@@ -53,6 +53,7 @@ static struct trap_place place_in(const struct planning *pl, const struct body *
 {
 	return (struct trap_place){
 		.img = pl->img, .d = pl->d, .shadow_stack = pl->opt->shadow_stack, .body = b,
+		.kernel = pl->opt->kernel,
 		.taken = pl->taken, .ntaken = pl->ntaken,
 	};
 }
@@ -93,6 +94,7 @@ static void place_at_entry(struct planning *pl, struct plan *p, const struct bod
 	struct trap_place where = place_in(pl, b);
 	struct site s;
 
+	where.memory = p->rule->loads.n;
 	if (trap_place_entry(&where, p->entry, &s)) {
 		p->kind = PLAN_NONE;
 		give_reason(p, "nothing at its entry can be emulated, or run elsewhere");
@@ -208,7 +210,41 @@ static void plan_by_exits(struct planning *pl, struct plan *p, const struct body
 	if (p->kind == PLAN_NONE || place_exits(pl, p, b))
 		return;
 	forget_sites(pl, p);
+	if (pl->opt->kernel) {
+		p->kind = PLAN_NONE;
+		give_reason(p, "an exit can have no trap of its own (--engine ptrace sees its end)");
+		return;
+	}
 	plan_by_return(pl, p, b, "an exit that can have no trap of its own");
+}
+
+/* It may be, with what it calls or jumps to, several calls at once (aligned_alloc is malloc for small alignments). */
+static bool is_on_its_own(const struct planning *pl, const struct plan *p, const struct body *b)
+{
+	return (!strcmp(p->function, "malloc") || !strcmp(p->function, "calloc")) && !calls_watched(pl, p, b);
+}
+
+/*
+ * The kernel probes the entry and the return. The entry is recorded only if the arguments are needed, or if hits
+ * of the functions that it calls or jumps to must be distinguished from its own.
+ */
+static void plan_returns(struct planning *pl, struct plan *p, const struct body *b)
+{
+	const struct trap_place where = place_in(pl, b);
+	const bool entry = needs_entry(pl, p, b) || !is_on_its_own(pl, p, b);
+	struct site s;
+
+	p->kind = PLAN_RETURNS;
+	p->stops = entry ? 2 : 1;
+	give_reason(p, "its entry and its return, probed by the kernel");
+	if (trap_place_returns(&where, p->entry, &s)) {
+		p->kind = PLAN_NONE;
+		give_reason(p, "the kernel cannot probe its first instruction");
+		return;
+	}
+	s.result = EMU_RAX;
+	add_site(pl, p, &s, exit_flags(p->rule) | SITE_RETURNS | SITE_BEHIND | (entry ? SITE_ENTRY : 0) |
+			    (p->rule->op == RULE_REALLOC ? SITE_OPENING : 0));
 }
 
 static const char only_jumps[] = "it only jumps to what is watched itself";
@@ -224,13 +260,19 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 {
 	char why[160];
 
-	if (is_wrapper(pl, p, b)) {
+	/* also a wrapper: what it calls may be behind the entry of the function that is probed (posix_memalign) */
+	if (pl->opt->kernel_returns && reads_chunk(p, pl->opt)) {
+		plan_returns(pl, p, b);
+	} else if (is_wrapper(pl, p, b)) {
 		plan_no_trap(p, expr_is_load(&p->rule->ptr)
 					? "its blocks are seen where they are made, and distinguished by the "
 					  "return address"
 					: only_jumps);
 	} else if (exits_known(pl, p, b, why, sizeof(why))) {
 		plan_by_exits(pl, p, b);
+	} else if (pl->opt->kernel) {
+		p->kind = PLAN_NONE;
+		give_reason(p, "%s, and a return probe would break exceptions (--engine ptrace sees its end)", why);
 	} else {
 		plan_by_return(pl, p, b, why);
 	}

@@ -9,6 +9,8 @@
  *   two stops   realloc; in; whatever needs both the result and the arguments (--sizes exact, ptr=*arg1,
  *               if=arg2==0): entry and exits
  *   two stops   exits not all found: entry and the return address, planted when it is first seen
+ *   one probe   with the kernel's traps, a function of the heap: its entry and return; no other function gets a
+ *               return probe, as an exception that passes it would end the target
  *   no trap     wrappers that allocate only through a function that is trapped itself: by a call (glibc's
  *               posix_memalign: the hit is there, and distinguished by the return address) or a jump
  *   calls       in a sampled watch: traps are planted after the calls of the function
@@ -33,6 +35,7 @@ enum plan_kind {
 	PLAN_ENTRY,
 	PLAN_ENTRY_EXITS,
 	PLAN_ENTRY_RETURN,
+	PLAN_RETURNS,
 	PLAN_WRAPPER,
 	PLAN_CALLS,
 	PLAN_NONE
@@ -47,6 +50,12 @@ struct plan_options {
 	bool glibc_chunks;
 	/* emulating ret or call would leave the shadow stack out of step: avoid them */
 	bool shadow_stack;
+	/*
+	 * the kernel traps (attach/uprobe): an instruction that it emulates is preferred at an entry, any can be an
+	 * exit, and functions of glibc's heap, which never throw, are probed at their entry and their return
+	 */
+	bool kernel;
+	bool kernel_returns;	/* return probes may be used at all */
 	/*
 	 * every rule of the run: a function that the file calls may be watched in another module. NULL: only
 	 * those planned
@@ -116,7 +125,7 @@ must_check int plan_behind(struct elfimage *img, struct decoder *d, taddr ret, c
 void plan_block_loads(struct site *s, uint32_t delta);
 
 /* A plain entry site (dynamic linker's notification, scopes) at file address @addr. 0, -EILSEQ or -ENOMEM. */
-must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags,
+must_check int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, bool kernel, uint16_t flags,
 			  struct site *out);
 
 /* Move a site's addresses by the module's load bias. */
@@ -128,7 +137,7 @@ void site_rebase(struct site *s, taddr bias);
  */
 const char *plan_site_role(const struct site *s);
 const char *plan_site_how(const struct site *s);
-/* "exits", "entry", "entry-exits", "entry-return", "wrapper", "calls", "none" */
+/* "exits", "entry", "entry-exits", "entry-return", "returns", "wrapper", "calls", "none" */
 const char *plan_kind_name(enum plan_kind kind);
 
 /*

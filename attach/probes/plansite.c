@@ -112,9 +112,10 @@ void plan_block_loads(struct site *s, uint32_t delta)
 	s->loads[1] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = begin + 8 };
 }
 
-int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, uint16_t flags, struct site *out)
+int plan_entry(struct elfimage *img, struct decoder *d, taddr addr, bool kernel, uint16_t flags,
+	       struct site *out)
 {
-	struct trap_place where = { .img = img, .d = d };
+	struct trap_place where = { .img = img, .d = d, .kernel = kernel };
 	struct body body;
 	int rc = body_scan(img, d, addr, NULL, 0, &body);
 
@@ -163,7 +164,7 @@ const char *plan_kind_name(enum plan_kind kind)
 		[PLAN_EXITS] = "exits",
 		[PLAN_ENTRY] = "entry",
 		[PLAN_ENTRY_EXITS] = "entry-exits",
-		[PLAN_ENTRY_RETURN] = "entry-return",
+		[PLAN_ENTRY_RETURN] = "entry-return", [PLAN_RETURNS] = "returns",
 		[PLAN_WRAPPER] = "wrapper",
 		[PLAN_CALLS] = "calls",
 		[PLAN_NONE] = "none",

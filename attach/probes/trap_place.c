@@ -80,10 +80,79 @@ static void finish(const struct trap_place *p, const struct insn *in, struct sit
 		out->flags |= SITE_SIGINFO;
 }
 
+/* --- traps of the kernel --- */
+
+/*
+ * What the kernel carries out itself at a uprobe: push, jumps, calls and nop. Others it runs as a copy,
+ * single-stepped, which takes several times as long.
+ */
+static bool kernel_emulates(const uint8_t *code, size_t n)
+{
+	const uint8_t next = n > 1 ? code[1] : 0;
+
+	if (code[0] == 0x41 && next >= 0x50 && next <= 0x57)
+		return true;
+	if (code[0] == 0x0f)
+		return next >= 0x80 && next <= 0x8f;
+	return (code[0] >= 0x50 && code[0] <= 0x57) || (code[0] >= 0x70 && code[0] <= 0x7f) || code[0] == 0x90 ||
+	       code[0] == 0xe8 || code[0] == 0xe9 || code[0] == 0xeb;
+}
+
+/* It refuses instructions with some prefixes: lock, and those of segments but fs and gs. */
+static bool kernel_refuses(const uint8_t *code, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		switch (code[i]) {
+		case 0xf0:
+		case 0x26:
+		case 0x2e:
+		case 0x36:
+		case 0x3e:
+			return true;
+		case 0x66:
+		case 0x67:
+		case 0xf2:
+		case 0xf3:
+		case 0x64:
+		case 0x65:
+			continue;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool kernel_traps(const struct trap_place *p, taddr addr, struct site *out, struct insn *in)
+{
+	return decode_site(p, addr, out, in) && !kernel_refuses(out->bytes, out->nbytes);
+}
+
+int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out)
+{
+	struct insn in;
+
+	return kernel_traps(p, entry, out, &in) ? 0 : -EILSEQ;
+}
+
+static bool is_good_at_entry(const struct trap_place *p, const struct insn *in, const struct site *s)
+{
+	return p->kernel ? kernel_emulates(s->bytes, s->nbytes) : is_exact(p, in);
+}
+
+static int fall_back_at_entry(const struct trap_place *p, taddr entry, struct site *out)
+{
+	return p->kernel ? trap_place_returns(p, entry, out) : trap_place_displaced(p, entry, out);
+}
+
+/* --- traps of the keeper --- */
+
 int trap_place_emulated(const struct trap_place *p, taddr addr, struct site *out)
 {
 	struct insn in;
 
+	if (p->kernel)
+		return kernel_traps(p, addr, out, &in) ? 0 : -EILSEQ;
 	if (!decode_site(p, addr, out, &in) || !is_exact(p, &in))
 		return -EILSEQ;
 	finish(p, &in, out);
@@ -156,9 +225,10 @@ static bool entered_once(const struct trap_place *p, taddr addr, taddr entry)
 	return p->body && p->body->nextents && addr < p->body->extents[0].hi && !body_jumps_to(p->body, addr);
 }
 
-static bool passable(const struct insn *in)
+static bool passable(const struct trap_place *p, const struct insn *in)
 {
-	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & ARGUMENTS);
+	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & ARGUMENTS) &&
+	       !(p->memory && in->stores);
 }
 
 int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out)
@@ -171,15 +241,15 @@ int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out)
 
 		if (!decode_site(p, addr, out, &in) || (addr != entry && !entered_once(p, addr, entry)))
 			break;
-		if (is_exact(p, &in) && !is_taken(p, addr)) {
+		if (is_good_at_entry(p, &in, out) && !is_taken(p, addr)) {
 			out->sp_delta = (int16_t)pushed;
 			finish(p, &in, out);
 			return 0;
 		}
-		if (!passable(&in))
+		if (!passable(p, &in))
 			break;
 		pushed -= in.sp_change;
 		addr += in.len;
 	}
-	return is_taken(p, entry) ? -EILSEQ : trap_place_displaced(p, entry, out);
+	return is_taken(p, entry) ? -EILSEQ : fall_back_at_entry(p, entry, out);
 }

@@ -22,6 +22,8 @@ struct trap_place {
 	struct elfimage *img;
 	struct decoder *d;
 	bool shadow_stack;		/* no call or ret may be emulated */
+	bool kernel;			/* the kernel traps, and emulates what it can */
+	bool memory;			/* what the function was given pointers to is read, too */
 	const struct body *body;	/* the containing function, or NULL */
 	const taddr *taken;		/* other traps */
 	size_t ntaken;
@@ -32,7 +34,7 @@ struct trap_place {
  * SITE_SIGINFO), and none of those for what to record. 0 or -EILSEQ.
  */
 
-/* At @addr, emulated. */
+/* At @addr, emulated; with the kernel's traps, however it gets past the instruction. */
 must_check int trap_place_emulated(const struct trap_place *p, taddr addr, struct site *out);
 
 /* At @addr, stepped in padding. */
@@ -44,8 +46,12 @@ must_check int trap_place_displaced(const struct trap_place *p, taddr addr, stru
  */
 must_check int trap_place_anyhow(const struct trap_place *p, taddr addr, struct site *out);
 
+/* A probe of the function's entry and its return (SITE_RETURNS). 0 or -EILSEQ. */
+must_check int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out);
+
 /*
- * At or near the function's @entry while its arguments are still in their registers: the first instruction
+ * At or near the function's @entry while its arguments are still in their registers, and with p->memory
+ * before it has written to memory: `lock sub $1,(%rdi)` may be all of an unref. It is the first instruction
  * that can be emulated, otherwise the very first, in padding. out->sp_delta is set to how far rsp has moved.
  */
 must_check int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out);

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "attach/reporting/report_filters.h"
 #include "base/log.h"
 #include "base/pager.h"
 #include "base/statusline.h"
@@ -123,9 +125,26 @@ unsigned reporting_columns(const struct reporting *r)
 	return columns < NARROWEST ? NARROWEST : columns < WIDEST ? columns : 0;
 }
 
-static bool asks_for_blocks(const struct reporting *r)
+void reporting_look_up(struct reporting *r, const taddr *addrs, size_t n)
+{
+	r->lookup.question.addrs = addrs;
+	r->lookup.question.naddrs = n;
+}
+
+/* Are the answers printed instead of the report? */
+static bool answers_only(const struct reporting *r)
 {
 	return r->opt->single.block_entry || r->opt->single.nblock_at;
+}
+
+void reporting_name_filters(const struct reporting *r, struct summary *s)
+{
+	cleanup_strbuf struct strbuf filters = STRBUF_INIT;
+
+	report_filters_text(r->opt, &filters);
+	if (strbuf_error(&filters) && !s->err)
+		s->err = strbuf_error(&filters);
+	s->filters = filters.len ? summary_string(s, strbuf_str(&filters)) : NULL;
 }
 
 int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out)
@@ -134,9 +153,9 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 		.older_than_us = r->opt->shown.older_than_ns / 1000, .min_bytes = r->opt->shown.min_bytes,
 		.show = r->opt->shown.verdicts, .select = r->select,
 		.suppressions = r->suppressions, .keep_wrappers = r->opt->shown.keep_wrappers,
-		.per_object = r->opt->shown.per_object,
+		.per_object = r->opt->shown.per_object, .freed = r->opt->format->has_freed,
 		.families = r->families.names, .nfamilies = r->families.n,
-		.lookup = asks_for_blocks(r) ? &r->lookup : NULL,
+		.lookup = r->lookup.question.entry || r->lookup.question.naddrs ? &r->lookup : NULL,
 	};
 	int err;
 
@@ -146,10 +165,14 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	err = account_summary(l, &groups, out);
 	if (err < 0)
 		log_error_errno(err, "cannot make the report");
+	reporting_name_filters(r, out);
 	if (err == 0 && r->lookup.why[0]) {
-		log_error("--block-list %lu: %s", r->opt->single.block_entry, r->lookup.why);
+		log_error("--block-list %lu: %s%s%s", r->opt->single.block_entry, r->lookup.why,
+			  out->filters ? ", with " : "", out->filters ? out->filters : "");
 		err = -ENOENT;
 	}
+	if (!answers_only(r))
+		out->lookup = NULL;
 	out->round = r->round;
 	out->color = reporting_color(r);
 	out->columns = reporting_columns(r);
@@ -229,6 +252,64 @@ int reporting_print(struct reporting *r, const struct summary *s, const char *be
 		return reporting_print_text(r, strbuf_str(&sb), sb.len);
 	log_error_errno(err, "cannot make the report");
 	return err;
+}
+
+/* Readable for all: a collector of metrics runs as another user. */
+static int write_metrics(const char *path, const struct strbuf *sb)
+{
+	struct outfile file;
+	int err = outfile_open(&file, path);
+
+	if (err < 0)
+		return err;
+	err = write_full(file.fd, strbuf_str(sb), sb->len);
+	if (err == 0 && file.temp && fchmod(file.fd, 0644) < 0)
+		err = -errno;
+	if (err < 0)
+		outfile_abort(&file);
+	return err < 0 ? err : outfile_commit(&file);
+}
+
+static int cannot_write_metrics(const char *path, int err)
+{
+	log_error_errno(err, "cannot write the metrics to %s", path);
+	return err;
+}
+
+/*
+ * What a symbolic link points to would be written in place, so a collector might read a part of it; and to try
+ * that would empty it.
+ */
+int reporting_check_metrics(const char *path)
+{
+	struct outfile file;
+	struct stat st;
+	int err;
+
+	if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		log_error("cannot write the metrics to %s: it is not a regular file", path);
+		log_hint("the file is replaced as a whole each time; give its own name, also for a link");
+		return -EINVAL;
+	}
+	err = outfile_open(&file, path);
+	if (err < 0)
+		return cannot_write_metrics(path, err);
+	outfile_abort(&file);
+	return 0;
+}
+
+int reporting_metrics(const struct reporting *r, const struct summary *s)
+{
+	const char *path = r->opt->metrics;
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	int err;
+
+	if (!path)
+		return 0;
+	err = report_format_openmetrics.watch(s, 0, &sb);
+	if (err == 0)
+		err = write_metrics(path, &sb);
+	return err < 0 ? cannot_write_metrics(path, err) : 0;
 }
 
 int reporting_status(const struct reporting *r)

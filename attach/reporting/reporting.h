@@ -54,10 +54,24 @@ bool reporting_color(const struct reporting *r);
 unsigned reporting_columns(const struct reporting *r);
 
 /*
+ * Look up in which groups these @addrs are, too: after reporting_summary, r->lookup has the answers. The
+ * report is printed all the same. @addrs must outlive @r.
+ */
+void reporting_look_up(struct reporting *r, const taddr *addrs, size_t n);
+
+/*
  * What @l adds up to, as the options want it. @out is initialised here; summary_fini in any case. 0 or -errno
  * (logged).
  */
 must_check int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out);
+
+/* Set s->filters, for a summary that was made otherwise. */
+void reporting_name_filters(const struct reporting *r, struct summary *s);
+
+/* Write the file of --metrics, if it is wanted. 0 or -errno (logged). */
+must_check int reporting_metrics(const struct reporting *r, const struct summary *s);
+/* Can it be written, as far as can be seen before the watch? 0 or -errno (logged). */
+must_check int reporting_check_metrics(const char *path);
 
 /* Print it, followed by the text @behind; then the file appears under its name. 0 or -errno (logged). */
 must_check int reporting_print(struct reporting *r, const struct summary *s, const char *behind);
@@ -65,7 +79,7 @@ must_check int reporting_print(struct reporting *r, const struct summary *s, con
 /* The same with finished text. */
 must_check int reporting_print_text(struct reporting *r, const char *text, size_t n);
 
-/* The exit status if all went well: that of --error-exitcode if something was reported. */
+/* The exit status if all went well: that of --error-exitcode if a leak or double free was reported. */
 int reporting_status(const struct reporting *r);
 
 #endif

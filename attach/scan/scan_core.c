@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "attach/scan/scan_allocator.h"
 #include "base/log.h"
 #include "heap/reach/dtvs.h"
 
@@ -33,6 +34,14 @@ static int64_t written_ns(const char *path)
 	if (stat(path, &st) < 0)
 		return 0;
 	return st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+}
+
+static void find_allocator(struct scan *sc)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	if (scan_allocator_of_core(&sc->snapshot, &name))
+		sc->report.heap.other = summary_string(&sc->report.summary, strbuf_str(&name));
 }
 
 static void describe(struct scan *sc)
@@ -112,6 +121,7 @@ int scan_core(struct scan *sc)
 		return r;
 	}
 	describe(sc);
+	find_allocator(sc);
 	add_doubts(sc);
 	return 0;
 }

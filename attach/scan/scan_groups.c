@@ -19,8 +19,6 @@
 #include "attach/scan/scan_content.h"
 #include "base/addrmap.h"
 #include "base/grow.h"
-#include "report/names/expand.h"
-#include "report/names/wrappers.h"
 
 #define SMALL 1032u		/* the largest size for which glibc has a free list of its own (tcache) */
 #define STEP 8u
@@ -94,12 +92,21 @@ static int other_group(struct maker *mk, enum group_kind kind, enum verdict v, u
 	return r;
 }
 
+static void count_watched(struct scan_trace *t, enum scan_watched_is is)
+{
+	t->same += is == SCAN_WATCHED_SAME || is == SCAN_WATCHED_CERTAIN;
+	t->certain += is == SCAN_WATCHED_CERTAIN;
+	t->resized += is == SCAN_WATCHED_RESIZED;
+}
+
 static int find_group(struct maker *mk, size_t i, uint32_t *out)
 {
 	const struct block *b = &mk->sc->blocks[i];
 	enum verdict v = scan_verdict(mk->sc, i);
-	uint32_t stack = scan_watched_stack(&mk->sc->watched, b), class;
+	enum scan_watched_is is;
+	uint32_t stack = scan_watched_stack(&mk->sc->watched, b, &is), class;
 
+	count_watched(&mk->sc->report.trace, is);
 	if (stack != SCAN_NO_STACK)
 		return other_group(mk, BY_STACK, v, stack, out);
 	class = scan_class_of(mk->sc, i);
@@ -129,6 +136,7 @@ static void add_block(struct maker *mk, struct scan_group *d, size_t i)
 	d->bytes += size;
 	d->low = size < d->low ? size : d->low;
 	d->high = size > d->high ? size : d->high;
+	histogram_add(&mk->sc->report.summary.sizes, size, size);
 	take_sample(d, i);
 }
 
@@ -289,11 +297,11 @@ static int expand(struct scan *sc, const struct scan_group *d, struct summary_gr
 
 	if (d->kind != BY_STACK)
 		return 0;
-	r = expand_stack(&l->defs, (uint32_t)d->value, stack);
+	r = scan_watched_expand(&sc->watched, (uint32_t)d->value, stack);
 	if (r < 0)
 		return r;
-	wrappers_mark(stack->frames, stack->depth, l->skips, l->nskips);
-	stack->wrappers = sc->opt->shown.keep_wrappers ? 0 : wrappers_count(stack->frames, stack->depth);
+	if (sc->opt->shown.keep_wrappers)
+		stack->wrappers = 0;
 	g->stack = *stack;
 	if (l->defs.stacks[d->value].tag != DEFS_NONE)
 		g->tag = l->defs.tags[l->defs.stacks[d->value].tag].text;

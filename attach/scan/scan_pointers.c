@@ -2,12 +2,16 @@
 #include "attach/scan/scan_pointers.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/scan/scan_content.h"
 #include "attach/scan/scan_places.h"
+#include "report/model/format_text.h"
+#include "report/names/shortname.h"
 
+#define SITE_WIDTH 40		/* of a function's name */
 #define LISTED 1000		/* pointers to one address */
 #define CHAIN 16		/* steps back towards a root */
 #define CHAIN_BYTES (8ull << 30)	/* the most that is read for all steps; each one reads all memory */
@@ -22,13 +26,40 @@ static const struct snapshot_thread *thread(const struct scan *sc, pid_t tid)
 	return NULL;
 }
 
+/* "session_open svc.c:42", "svc+0x1310": the code that allocated it, by the watch (--with-trace). */
+static void name_site(const struct summary_frame *f, struct strbuf *sb)
+{
+	if (f->function)
+		shortname(sb, f->function, SITE_WIDTH);
+	else if (f->module)
+		strbuf_printf(sb, "%s+0x%" PRIx64, format_base(f->module), f->offset);
+	if (f->file)
+		strbuf_printf(sb, " %s:%d", format_base(f->file), f->line);
+}
+
+/* NULL: not known. Also if out of memory. */
+static const char *site_of(struct scan *sc, size_t i)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	enum scan_watched_is is;
+	const uint32_t stack = scan_watched_stack(&sc->watched, &sc->blocks[i], &is);
+	struct stack_view view;
+
+	if (stack == SCAN_NO_STACK || scan_watched_expand(&sc->watched, stack, &view) < 0)
+		return NULL;
+	if (view.wrappers < view.depth)
+		name_site(&view.frames[view.wrappers], &sb);
+	free(view.frames);
+	return sb.len ? summary_string(&sc->report.summary, strbuf_str(&sb)) : NULL;
+}
+
 static void fill_block(struct scan *sc, size_t i, struct scan_block *out)
 {
 	uint32_t class = scan_class_of(sc, i);
 
 	*out = (struct scan_block){ .addr = sc->blocks[i].addr, .size = sc->blocks[i].size,
-				    .verdict = scan_verdict(sc, i) };
-	if (class != CLASS_NONE)
+				    .verdict = scan_verdict(sc, i), .label = site_of(sc, i) };
+	if (!out->label && class != CLASS_NONE)
 		out->label = summary_string(&sc->report.summary, classify_name(sc->classes, class));
 }
 
@@ -89,28 +120,46 @@ static bool been_there(const struct way *w, size_t block)
 	return false;
 }
 
-/* A root, if there is one among them; else the first block that is not on the way yet. NULL: neither. */
-static const struct pointer *choose(const struct pointer *found, size_t n, const struct way *w)
+/*
+ * A root, if there is one among them; else a block that is not on the way yet: a reachable one, if there is
+ * one, since lost blocks point to reachable ones, too. NULL: neither.
+ */
+static const struct pointer *choose(const struct scan *sc, const struct pointer *found, size_t n,
+				    const struct way *w)
 {
 	const struct pointer *block = NULL;
 
 	for (size_t i = 0; i < n; i++) {
 		if (found[i].place != POINTER_BLOCK && found[i].place != POINTER_OWN)
 			return &found[i];
-		if (!block && found[i].place == POINTER_BLOCK && !been_there(w, found[i].block))
+		if (found[i].place != POINTER_BLOCK || been_there(w, found[i].block))
+			continue;
+		if (!block || (scan_verdict(sc, found[i].block) == VERDICT_REACHABLE &&
+			       scan_verdict(sc, block->block) != VERDICT_REACHABLE))
 			block = &found[i];
 	}
 	return block;
 }
 
-/* One step. 1: continue from the block in @next; 0: this was the last; -ENOMEM. */
-static int step(struct scan *sc, const struct pointer *found, size_t n, struct way *w, struct scan_chain *c,
-		size_t *next)
+/* Of pointers none of which leads on: does one come from a block of the chain? */
+static bool points_from_way(const struct pointer *found, size_t n, const struct way *w)
 {
-	const struct pointer *p = choose(found, n, w);
+	for (size_t i = 0; i < n; i++)
+		if (found[i].place == POINTER_BLOCK && been_there(w, found[i].block))
+			return true;
+	return false;
+}
 
-	if (!p)
+/* One step. 1: continue from the block in @next; 0: this was the last; -ENOMEM. */
+static int step(struct scan *sc, const struct pointer *found, size_t n, size_t total, struct way *w,
+		struct scan_chain *c, size_t *next)
+{
+	const struct pointer *p = choose(sc, found, n, w);
+
+	if (!p) {
+		c->ring = n && n == total && points_from_way(found, n, w);
 		return 0;
+	}
 	fill(sc, p, &c->links[c->n++]);
 	c->root = p->place != POINTER_BLOCK;
 	if (c->root || w->n == CHAIN)
@@ -120,26 +169,26 @@ static int step(struct scan *sc, const struct pointer *found, size_t n, struct w
 	return 1;
 }
 
-static int follow(struct scan *sc, const struct pointer *first, size_t nfirst, size_t block,
+static int follow(struct scan *sc, const struct pointer *first, size_t nfirst, size_t total, size_t block,
 		  struct scan_chain *c)
 {
 	const struct reach_input in = scan_reach_input(sc);
 	struct way way = { .blocks = { block }, .n = 1 };
 	uint64_t looked = sc->snapshot.bytes;
-	size_t next, total;
+	size_t next;
 	int r;
 
 	c->links = calloc(CHAIN + 1, sizeof(*c->links));
 	if (!c->links)
 		return -ENOMEM;
-	r = step(sc, first, nfirst, &way, c, &next);
+	r = step(sc, first, nfirst, total, &way, c, &next);
 	while (r == 1 && (looked += sc->snapshot.bytes) <= CHAIN_BYTES) {
 		struct pointer *found = NULL;
 		size_t n = 0;
 
 		r = reach_who_points(&in, sc->blocks[next].addr, LISTED, &found, &n, &total);
 		if (r == 0)
-			r = step(sc, found, n, &way, c, &next);
+			r = step(sc, found, n, total, &way, c, &next);
 		free(found);
 	}
 	return r < 0 ? r : 0;
@@ -168,7 +217,7 @@ static int answer(struct scan *sc, taddr addr)
 	if (r == 0)
 		r = list(sc, found, n, a);
 	if (r == 0 && a->in_block)
-		r = follow(sc, found, n, block, &a->chain);
+		r = follow(sc, found, n, a->total, block, &a->chain);
 	free(found);
 	return r;
 }

@@ -423,7 +423,7 @@ static int stop_and_copy(struct pause *p)
 	if (r >= 0) {
 		p->number = atomic_load(&sh->pause.number);
 		p->had->at_ns = link_clock_ns();
-		p->had->ring_head = atomic_load(&sh->ring.head);
+		p->had->ring_head = link_position(p->link);
 		r = p->number ? copy_all(p) : -ETIMEDOUT;
 		resumed = resume_all(p->link);
 		r = r < 0 && r != -ETIMEDOUT ? r : resumed < 0 ? resumed : r;

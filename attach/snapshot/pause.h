@@ -45,7 +45,7 @@ struct pause_had {
 	/* from the first thread stopped to the last one resumed; sum of all tries */
 	uint64_t expected_ns, had_ns;
 	uint64_t at_ns;			/* when all were stopped; CLOCK_MONOTONIC */
-	/* ring.head then: exactly the records before it are from before the stop */
+	/* link_position() then: exactly the records before it are from before the stop */
 	uint64_t ring_head;
 	uint64_t bytes;			/* copied in the pause */
 	/* not_stopped: asleep in the kernel, uninterruptibly or where an interruption would be noticed */

@@ -31,7 +31,7 @@ void slice_size_learn(struct slice_size *s, const struct record_hit *hit, uint32
 		t->deepest = used;
 	if (cut && hit->slice_len >= t->at_least)
 		t->at_least = 2 * hit->slice_len;
-	if (++t->seen < SLICE_SIZE_FIRST)
+	if (++t->seen < SLICE_SIZE_FIRST && !cut)
 		return;
 	before = atomic_load_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS],
 				      memory_order_relaxed);

@@ -93,7 +93,7 @@ void diagnose_lookup(pid_t id, const char *name, int err, const char *listing, s
 		err = -err;
 	if (err == EEXIST) {
 		say(out, "several processes are called %s", name);
-		hint(out, "choose one of these with -p PID");
+		hint(out, "choose one of these with -p PID; the first has the most memory");
 		out->listing = listing;
 	} else if (err == ENOENT) {
 		say(out, "no process is called %s", name);

@@ -95,7 +95,7 @@ static int open_below_root(pid_t pid, const char *path, const struct mapping *m)
 	return open_if_same(name, m);
 }
 
-static int open_mapped(pid_t pid, const struct mapping *m, const char *path)
+int modfile_open(pid_t pid, const struct mapping *m, const char *path)
 {
 	char name[96];
 	int fd, err;
@@ -226,7 +226,7 @@ int modfile_new(pid_t pid, const struct mapping *m, struct modfile **out)
 		return -ENOMEM;
 	}
 	strip_deleted(pid, f, m);
-	fd = is_vdso(m) ? copy_vdso(pid, m) : open_mapped(pid, m, f->path);
+	fd = is_vdso(m) ? copy_vdso(pid, m) : modfile_open(pid, m, f->path);
 	if (fd < 0)
 		set_why_not(f, fd);
 	else

@@ -49,6 +49,12 @@ struct modfile {
 bool modfile_is_for(const struct mapping *m);
 
 /*
+ * Open the file of @m, a mapping of @pid, to read it: only if it is that file, and a regular one. @path: its own
+ * path, without " (deleted)". -ESTALE: another file has that name now; -errno.
+ */
+must_check int modfile_open(pid_t pid, const struct mapping *m, const char *path);
+
+/*
  * The file of @m, a mapping of @pid. A file that cannot be opened or is not ELF is no error: img is NULL
  * then. 0 or -ENOMEM.
  */

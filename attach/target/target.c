@@ -102,6 +102,8 @@ static void read_status(const char *status, struct target_info *t)
 	t->uid = uid;
 	t->euid = euid;
 	t->state = *field(status, "State");
+	t->parent = (pid_t)strtol(field(status, "PPid"), NULL, 10);
+	t->rss_bytes = strtoull(field(status, "VmRSS"), NULL, 10) * 1024;
 	t->threads = (unsigned)strtoul(field(status, "Threads"), NULL, 10);
 	t->cap_prm = strtoull(field(status, "CapPrm"), NULL, 16);
 	t->sigtrap_ignored = has_signal(status, "SigIgn", SIGTRAP);
@@ -362,20 +364,7 @@ void target_format_cmdline(const struct target_info *t, struct strbuf *sb)
 	}
 }
 
-static bool base_name_is(const char *path, const char *name)
-{
-	const char *slash = path ? strrchr(path, '/') : NULL;
-
-	return path && !strcmp(slash ? slash + 1 : path, name);
-}
-
-static bool is_called(const struct target_info *t, const char *name)
-{
-	return !strcmp(t->comm, name) || base_name_is(t->exe, name) || base_name_is(t->argv[0], name);
-}
-
-/* Only what a search needs: no threads are read, no files opened. */
-static int read_names(pid_t pid, struct target_info *t)
+int target_read_names(pid_t pid, struct target_info *t)
 {
 	char *status;
 	size_t n;
@@ -390,48 +379,4 @@ static int read_names(pid_t pid, struct target_info *t)
 	read_comm(pid, t->comm, sizeof(t->comm));
 	err = read_exe_name(t);
 	return err ? err : read_argv(t);
-}
-
-/* 1 if @pid is a living process of that name, listed in @listing then; 0 if not; -ENOMEM. */
-static int check_candidate(pid_t pid, const char *name, struct strbuf *listing)
-{
-	struct target_info t;
-	int err = read_names(pid, &t);
-	bool found = !err && t.state != 'Z' && t.state != 'X' && is_called(&t, name);
-
-	if (found) {
-		strbuf_printf(listing, "%7d  ", (int)pid);
-		target_format_cmdline(&t, listing);
-		strbuf_putc(listing, '\n');
-	}
-	target_fini(&t);
-	return err == -ENOMEM ? err : found;
-}
-
-int target_find(const char *name, pid_t *pid, struct strbuf *listing)
-{
-	struct strbuf found = STRBUF_INIT;
-	struct dirent *d;
-	int n = 0, err = 0;
-	cleanup_closedir DIR *dir = opendir("/proc");
-
-	if (!dir)
-		return -errno;
-	while (err >= 0 && (d = readdir(dir))) {
-		pid_t id = (pid_t)strtol(d->d_name, NULL, 10);
-
-		if (id <= 0 || id == getpid())
-			continue;
-		err = check_candidate(id, name, &found);
-		if (err == 1) {
-			n++;
-			*pid = id;
-		}
-	}
-	if (err >= 0)
-		err = n == 0 ? -ENOENT : n == 1 ? 0 : -EEXIST;
-	if (err == -EEXIST)
-		strbuf_puts(listing, strbuf_str(&found));
-	strbuf_fini(&found);
-	return err;
 }

@@ -29,6 +29,8 @@ struct target_info {
 	char **argv;		/* NULL-terminated; empty for kernel threads and zombies */
 	size_t argc;
 	char state;		/* as in ps: R S D T t Z X */
+	pid_t parent;		/* 0: not visible from here */
+	uint64_t rss_bytes;	/* resident memory */
 	uid_t uid, euid;
 	uint64_t cap_prm;	/* its permitted capabilities */
 	pid_t tracer_pid;	/* the tracer of it, or of one of its threads; 0: none */
@@ -56,10 +58,9 @@ void target_fini(struct target_info *t);
 void target_format_cmdline(const struct target_info *t, struct strbuf *sb);
 
 /*
- * The one process called @name: by comm, or by the base name of its executable or of argv[0]. Zombies and
- * ourselves do not count. 0; -ENOENT there is none; -EEXIST there are several, all appended to @listing, a
- * line "PID COMMAND LINE" each; -ENOMEM, -errno of reading /proc.
+ * The same, but only what tells one process from another: no threads are read, no files opened. 0 or -errno as
+ * above; target_fini in any case.
  */
-must_check int target_find(const char *name, pid_t *pid, struct strbuf *listing);
+must_check int target_read_names(pid_t pid, struct target_info *out);
 
 #endif

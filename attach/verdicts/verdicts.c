@@ -179,7 +179,7 @@ static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
 }
 
 static void choose_family(struct verdicts *j, const struct snapshot *s, const struct ledger *l,
-			  uint32_t family)
+			  uint32_t family, bool exact)
 {
 	const struct positions m = positions_of(j, family);
 	const struct verdicts_block *last = NULL;
@@ -200,12 +200,13 @@ static void choose_family(struct verdicts *j, const struct snapshot *s, const st
 
 			b->part = VERDICTS_NODE;
 			b->size = b->size < most ? b->size : most;
+			b->requested = exact && in && m.same > m.inside;
 		}
 		j->stale += b->part == VERDICTS_STALE;
 	}
 }
 
-static void choose(struct verdicts *j, const struct snapshot *s, const struct ledger *l)
+static void choose(struct verdicts *j, const struct snapshot *s, const struct ledger *l, bool exact)
 {
 	for (size_t i = 0; i < j->nblocks; i++)
 		if (is_census(&j->blocks[i]))
@@ -213,7 +214,7 @@ static void choose(struct verdicts *j, const struct snapshot *s, const struct le
 	for (uint32_t i = 0; i < l->nbooks; i++)
 		if (defs_is_of_blocks(&l->defs.families[i]) &&
 		    (live_count(l->books[i].live) || addrmap_count(&l->aside)))
-			choose_family(j, s, l, i);
+			choose_family(j, s, l, i, exact);
 }
 
 /* --- the innermost --- */
@@ -228,11 +229,18 @@ static size_t next_part(const struct verdicts *j, size_t i)
 
 /*
  * Of the blocks at one address, the first that takes part gives the size: it is the census's, if there is
- * one.
+ * one. But if it is known what was requested, that is the size.
  */
-static void make_node(struct verdicts *j, size_t i)
+static void make_node(struct verdicts *j, size_t i, size_t next)
 {
-	j->nodes[j->nnodes] = (struct block){ j->blocks[i].addr, j->blocks[i].size };
+	uint64_t size = j->blocks[i].size;
+
+	for (size_t k = next_part(j, i + 1); k < next; k = next_part(j, k + 1))
+		if (j->blocks[k].requested) {
+			size = j->blocks[k].size;
+			break;
+		}
+	j->nodes[j->nnodes] = (struct block){ j->blocks[i].addr, size };
 	j->nnodes++;
 }
 
@@ -261,7 +269,7 @@ static int make_nodes(struct verdicts *j)
 			j->outer += outer;
 		}
 		if (!outer)
-			make_node(j, from);
+			make_node(j, from, next);
 	}
 	return j->nnodes < BLOCKS_LIMIT ? 0 : -E2BIG;
 }
@@ -388,7 +396,7 @@ int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledg
 		return r;
 	if (j->nblocks)
 		qsort(j->blocks, j->nblocks, sizeof(*j->blocks), compare);
-	choose(j, s, l);
+	choose(j, s, l, exact);
 	r = make_nodes(j);
 	if (r < 0)
 		return r;

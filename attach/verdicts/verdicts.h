@@ -11,6 +11,9 @@
  * before each block), its blocks are inside blocks of malloc: the inner block is searched for, since the
  * program points to it, and the outer one gets the best verdict of those in it.
  *
+ * Of a block whose requested size is known (--sizes exact), only so much is searched for pointers: what malloc
+ * gave in addition was never written, and may have pointers of an earlier block at that address.
+ *
  * What the dynamic loader has allocated, which includes each thread's tables of thread-local variables, is in
  * use. If the census has all blocks, but not this one, its free was not seen: it has no verdict, and that is
  * reported.
@@ -18,6 +21,7 @@
 #ifndef MM_VERDICTS_H
 #define MM_VERDICTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +48,7 @@ struct verdicts_block {
 	uint64_t size;
 	uint32_t family;		/* index; VERDICTS_NONE: not watched, but the census has it */
 	uint32_t node;			/* index in nodes; VERDICTS_NONE: none */
+	bool requested;			/* a block of the allocator's, and its size is what was requested */
 	uint8_t part;			/* enum verdicts_part */
 	uint8_t verdict;		/* enum verdict */
 };
@@ -65,7 +70,7 @@ struct verdicts {
 	size_t ndoubts;
 };
 
-/* 0 or -errno; verdicts_fini in any case. */
+/* @exact: sizes of watched blocks are the requested ones. 0 or -errno; verdicts_fini in any case. */
 must_check int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledger *l, bool exact);
 
 /* Write @look, completed, and all verdicts to @r. 0 or -ENOMEM. */

@@ -28,6 +28,7 @@
 #include "attach/watch/facts.h"
 #include "attach/watch/session.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 
 /* --- opening --- */
 
@@ -70,6 +71,8 @@ static int open_planting(struct session *s)
 	};
 	const struct plan_options options = {
 		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
+		.kernel = s->at.link.uprobe,
+		.kernel_returns = s->at.link.uprobe && uprobe_may_return(),
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
 				  : procfs_open_mem(s->at.target.pid),
@@ -186,10 +189,14 @@ static void begin_recording(struct session *s)
 {
 	struct timespec now;
 
+	if (s->at.link.uprobe) {
+		log_verbose("the kernel takes the hits, by %s", uprobe_way(s->at.link.uprobe));
+		uprobe_discard(s->at.link.uprobe);
+	}
 	clock_gettime(CLOCK_REALTIME, &now);
 	s->watch.start_ns = link_clock_ns();
 	facts_begin(s->recorder, &s->at.target, &s->rules, s->watch.start_ns,
-		    now.tv_sec * 1000000000ll + now.tv_nsec, s->at.under_gdb ? "gdb" : "ptrace",
+		    now.tv_sec * 1000000000ll + now.tv_nsec, s->at.link.uprobe ? "uprobe" : s->at.under_gdb ? "gdb" : "ptrace",
 		    s->sampling != NULL);
 	facts_scope(s->recorder, s->scope);
 	if (s->sampling)
@@ -216,7 +223,7 @@ static void prepare_watch(struct session *s)
 		.link = &s->at.link, .modules = s->at.modules, .planting = s->planting, .tally = s->tally,
 		.backtrace = s->backtrace,
 		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
-		.line = { .wanted = !s->opt->interval_ns, .duration_ns = s->opt->duration_ns },
+		.line = { .duration_ns = s->opt->duration_ns },
 		.start_ns = link_clock_ns(),
 	};
 }
@@ -245,7 +252,7 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	if (r == -ENOENT || r == -ENOTSUP)
 		return r; /* logged */
 	s->watch.sampling = s->sampling;
-	if (r == 0)
+	if (r == 0 && !s->at.link.uprobe)
 		r = attached_seize(&s->at);
 	if (r == 0)
 		r = tally_ranges_begin(s->tally, s->at.target.pid);
@@ -363,12 +370,26 @@ int attach_to_program(struct session *s, int argc, char **argv)
 
 /* --- and back --- */
 
+/* "8 allocator functions", "12 functions of fd, own". */
+static void put_functions(struct strbuf *sb, const struct planting *p)
+{
+	const struct ruleset *set = p->set;
+	const bool allocator = set->nfamilies == 1 && !strcmp(set->families[0].name, "libc");
+
+	strbuf_printf(sb, "%zu %sfunction%s", p->nprobes, allocator ? "allocator " : "",
+		      p->nprobes == 1 ? "" : "s");
+	for (size_t i = 0; !allocator && i < set->nfamilies; i++)
+		strbuf_printf(sb, "%s%s", i ? ", " : " of ", set->families[i].name);
+}
+
 void attach_announce(const struct session *s)
 {
 	const uint32_t threads = atomic_load(&s->at.link.shared->threads);
+	cleanup_strbuf struct strbuf functions = STRBUF_INIT;
 
-	log_announce("watching %d (%s), %zu functions, %u thread%s", s->at.target.pid, s->at.target.comm,
-		     s->planting->nprobes, threads, threads == 1 ? "" : "s");
+	put_functions(&functions, s->planting);
+	log_announce("watching %d (%s), %s, %u thread%s", s->at.target.pid, s->at.target.comm,
+		     strbuf_str(&functions), threads, threads == 1 ? "" : "s");
 }
 
 void attach_killed(struct session *s)

@@ -3,11 +3,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 
+#include "attach/options/option_engine.h"
 #include "attach/options/options.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/modules.h"
 #include "attach/target/rehearse.h"
+#include "attach/target/target_find.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 
@@ -33,10 +36,34 @@ static bool plants(const struct attached *a)
 	return a->opt->command != COMMAND_SCAN;
 }
 
+/* The kernel's probes are to be used, if they can. */
+static bool wants_uprobe(const struct attached *a)
+{
+	return plants(a) && !a->no_uprobe && a->opt->engine != ENGINE_PTRACE &&
+	       !(a->opt->engine == ENGINE_AUTO && (a->inside || option_engine_why_not(a->opt)));
+}
+
+/* May it be watched, or scanned? 0 or -EPERM (logged). */
+static int check(const struct attached *a)
+{
+	struct target_info as_seen = a->target;
+	struct diagnose_self self;
+	struct diagnosis d;
+
+	diagnose_read_self(&self);
+	/* the kernel's probes need neither to be the tracer nor a signal */
+	if (wants_uprobe(a))
+		as_seen.tracer_pid = 0;
+	if (!diagnose_before(&as_seen, &self, &d) &&
+	    !(plants(a) && !wants_uprobe(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d)))
+		return 0;
+	diagnose_log(&d);
+	return -EPERM;
+}
+
 static int find_own(struct attached *a)
 {
 	cleanup_strbuf struct strbuf listing = STRBUF_INIT;
-	struct diagnose_self self;
 	struct diagnosis d;
 	pid_t pid = a->opt->pid;
 	int r = 0;
@@ -50,13 +77,7 @@ static int find_own(struct attached *a)
 		diagnose_log(&d);
 		return r;
 	}
-	diagnose_read_self(&self);
-	if (diagnose_before(&a->target, &self, &d) ||
-	    (plants(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d))) {
-		diagnose_log(&d);
-		return -EPERM;
-	}
-	return 0;
+	return check(a);
 }
 
 int attached_find(struct attached *a)
@@ -167,14 +188,33 @@ void attached_log_not_permitted(struct attached *a, int err, const char *what)
 	diagnose_log(&d);
 }
 
-int attached_open(struct attached *a, int argc, char **argv)
+/* 0: by the kernel's probes; 1: by a keeper, as these cannot be had, and need not be; -errno (logged). */
+static int open_uprobe(struct attached *a, const struct link_settings *set)
 {
-	const struct link_settings set = {
-		.slice_bytes = a->opt->stacks.bytes, .max_stall_ns = a->opt->max_stall_ns,
-		.budget_ppm = a->opt->budget_ppm,
-		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1,
-		.gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
-	};
+	char why[256] = "it has a shadow stack, with which the kernel's probes are not in step";
+	int r = 1;
+
+	if (!wants_uprobe(a))
+		return 1;
+	r = a->target.shadow_stack ? -ENOTSUP
+				   : link_open_uprobe(&a->link, set, a->target.pid, option_engine_way(a->opt), why,
+						      sizeof(why));
+	if (r >= 0)
+		return r;
+	if (a->opt->engine == ENGINE_AUTO) {
+		log_announce("by ptrace, as the kernel's probes cannot be had: %s", *why ? why : strerror(-r));
+		/* what does not matter to those matters to the keeper */
+		a->no_uprobe = true;
+		r = check(a);
+		return r < 0 ? r : 1;
+	}
+	log_error("cannot watch with --engine uprobe: %s", *why ? why : strerror(-r));
+	log_hint("--engine ptrace needs no rights beyond tracing");
+	return r;
+}
+
+static int open_keeper(struct attached *a, const struct link_settings *set, int argc, char **argv)
+{
 	const char *what;
 	/* if gdb is the tracer, we need not be able to trace */
 	int r = a->under_gdb ? 0 : rehearse(&what);
@@ -183,10 +223,24 @@ int attached_open(struct attached *a, int argc, char **argv)
 		attached_log_not_permitted(a, r, what);
 		return r;
 	}
-	r = link_open(&a->link, &set, argc, argv);
-
+	r = link_open(&a->link, set, argc, argv);
 	if (r < 0)
 		log_error_errno(r, "cannot start the keeper");
+	return r;
+}
+
+int attached_open(struct attached *a, int argc, char **argv)
+{
+	const struct link_settings set = {
+		.slice_bytes = a->opt->stacks.bytes, .max_stall_ns = a->opt->max_stall_ns,
+		.budget_ppm = a->opt->budget_ppm,
+		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1,
+		.gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
+	};
+	int r = open_uprobe(a, &set);
+
+	if (r > 0)
+		r = open_keeper(a, &set, argc, argv);
 	a->linked = r == 0;
 	if (r < 0)
 		return r;

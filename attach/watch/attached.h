@@ -30,6 +30,8 @@ struct attached {
 	struct modules *modules;
 	bool under_gdb;		/* gdb is the tracer at present */
 	bool linked;
+	bool no_uprobe;		/* the kernel's probes cannot be had */
+	bool inside;		/* an `in` rule: not with the kernel's probes */
 };
 
 #define ATTACHED_INIT { .fs = TARGETFS_INIT }

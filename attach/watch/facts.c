@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 
 #include "attach/control/planting.h"
@@ -21,6 +22,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/version.h"
+#include "trace/endnote.h"
 
 #define RULE_TEXT 640
 #define ARGS_BYTES (512u << 10)	/* of a command line; a record has a megabyte at most */
@@ -98,11 +100,13 @@ static const char *mode_of(const struct ruleset *set)
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
 		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled)
 {
+	struct utsname machine;
+	const bool has_name = uname(&machine) == 0;
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
 		.run = {
 			.start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set),
-			.writer = "mmattach " MM_VERSION,
+			.writer = "mmattach " MM_VERSION, .host = has_name ? machine.nodename : NULL,
 		},
 	};
 	struct fact its;
@@ -242,8 +246,19 @@ static struct family_use use_of_family(const struct planting *p, uint32_t family
 	return use;
 }
 
+static bool any_hits(const struct planting *p)
+{
+	for (uint32_t i = 0; i < p->set->nfamilies; i++)
+		if (use_of_family(p, i).hits)
+			return true;
+	return false;
+}
+
+/* If nothing at all was called, that is what the report begins with. */
 static void note_unused(struct recorder *r, const struct planting *p, uint64_t t)
 {
+	const bool others = any_hits(p);
+
 	for (uint32_t i = 0; i < p->set->nfamilies; i++) {
 		struct family_use use = use_of_family(p, i);
 		const char *name = p->set->families[i].name;
@@ -252,7 +267,7 @@ static void note_unused(struct recorder *r, const struct planting *p, uint64_t t
 			continue;
 		if (!use.found)
 			recorder_note(r, t, "family %s: none of its functions is in the target", name);
-		else if (use.watched)
+		else if (use.watched && others)
 			recorder_note(r, t,
 				      "family %s: nothing was counted at its %zu functions: they were not "
 				      "called meanwhile, or the calls failed, or they are inlined in this "
@@ -376,10 +391,12 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 
 	switch (w->end) {
 	case WATCH_TARGET_ENDED:
-		if (WIFSIGNALED(w->target_status))
-			recorder_note(r, t, "the target was ended by signal %d", WTERMSIG(w->target_status));
+		if (w->link->uprobe)
+			recorder_note(r, t, MMT_NOTE_ENDED);
+		else if (WIFSIGNALED(w->target_status))
+			recorder_note(r, t, MMT_NOTE_KILLED "%d", WTERMSIG(w->target_status));
 		else
-			recorder_note(r, t, "the target ended with status %d", WEXITSTATUS(w->target_status));
+			recorder_note(r, t, MMT_NOTE_EXITED "%d", WEXITSTATUS(w->target_status));
 		break;
 	case WATCH_EXEC:
 		recorder_note(r, t, "the target runs another program now (exec): the watch ended there");
@@ -442,6 +459,10 @@ static void note_unread(struct recorder *r, const struct watch *w, uint64_t t)
 	struct noting n = { r, t };
 
 	r->out_of_memory |= unread_tell(w->modules, put_note, &n) < 0;
+	if (w->late_modules)
+		recorder_note(r, t, "functions of modules that were loaded in the watch (%" PRIu64
+			      " of them) were seen only from some moment after, %.1f ms at most",
+			      w->late_modules, (double)w->late_ns / 1e6);
 	if (w->unfollowed)
 		recorder_note(r, t,
 			      "%" PRIu64 " %s the list of modules could not be read (%s): what was loaded "

@@ -35,13 +35,13 @@ static bool is_free(struct interim *i)
 		return false;
 	i->child = 0;
 	if (r > 0 && WIFSIGNALED(status))
-		log_warn("an interim report was ended by signal %d", WTERMSIG(status));
+		log_warn("the %s was ended by signal %d", i->name, WTERMSIG(status));
 	else if (r > 0 && WEXITSTATUS(status))
-		log_warn("an interim report could not be made");
+		log_warn("the %s could not be made", i->name);
 	return true;
 }
 
-static void run_copy(const struct interim *i, pid_t parent)
+static void run_copy(const struct interim *i)
 {
 	int status;
 
@@ -49,7 +49,7 @@ static void run_copy(const struct interim *i, pid_t parent)
 	prctl(PR_SET_NAME, "mm-report");
 	/* if we are killed, no report is wanted */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
+	if (getppid() != i->watcher)
 		_exit(1);
 	(void)!nice(NICE);
 	status = i->report(i->ctx, i->round);
@@ -59,12 +59,14 @@ static void run_copy(const struct interim *i, pid_t parent)
 
 static void send_copy(struct interim *i)
 {
-	pid_t self = getpid(), pid = fork();
+	pid_t pid;
 
+	i->watcher = getpid();
+	pid = fork();
 	if (pid == 0)
-		run_copy(i, self);
+		run_copy(i);
 	if (pid < 0)
-		log_warn_errno(-errno, "no interim report");
+		log_warn_errno(-errno, "no %s", i->name);
 	else
 		i->child = pid;
 }
@@ -94,8 +96,8 @@ void interim_tick(struct interim *i, uint64_t now_ns)
 		i->next_ns += i->interval_ns;
 	if (is_free(i))
 		send_copy(i);
-	else
-		log_warn("interim report %u is left out: the one before is not finished yet", i->round);
+	else if (!i->silent)
+		log_warn("%s %u is left out: the one before is not finished yet", i->name, i->round);
 }
 
 void interim_end(struct interim *i, int stop)
@@ -105,7 +107,7 @@ void interim_end(struct interim *i, int stop)
 	for (int waited = 0; !is_free(i); waited += WAIT_MS) {
 		if (waited < LAST_MS && poll(&p, 1, WAIT_MS) <= 0)
 			continue;
-		log_warn("the last interim report was not finished");
+		log_warn("the last %s was not finished", i->name);
 		kill(i->child, SIGKILL);
 		waitpid(i->child, NULL, 0);
 		i->child = 0;

@@ -4,7 +4,7 @@
  *
  * Looking up names takes time, and the ring must be read meanwhile: so a copy of ourselves (fork) makes each
  * report from the ledger as it was at that moment. If the previous copy still runs, the report is left out,
- * and that is logged.
+ * and that is logged. The files of --metrics are made in the same way.
  */
 #ifndef MM_INTERIM_H
 #define MM_INTERIM_H
@@ -14,10 +14,13 @@
 #include <sys/types.h>
 
 struct interim {
+	const char *name;		/* "interim report", "file of metrics" */
+	bool silent;			/* one that is left out is not worth a message, as the next comes soon */
 	uint64_t interval_ns;		/* 0: none */
 	uint64_t next_ns;		/* CLOCK_MONOTONIC */
 	bool asked;			/* for an additional one */
 	uint32_t round;
+	pid_t watcher;			/* the process of which the copies are made */
 	pid_t child;			/* the copy; 0: none runs */
 	/* Make and print the report of round @round; runs in the copy. Returns the copy's exit status. */
 	int (*report)(void *ctx, uint32_t round);

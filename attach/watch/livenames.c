@@ -77,7 +77,7 @@ int livenames_run(struct recorder *r, const struct modules *ms, const struct tar
 	int err = wanted ? 0 : -ENOMEM;
 
 	if (err == 0 && !opt->all)
-		err = groups_wanted(&r->ledger, wanted);
+		err = groups_wanted(&r->ledger, opt->freed, wanted);
 	if (err == 0)
 		err = naming_run(&r->ledger.defs, opt->all ? NULL : wanted, &files, &naming);
 	if (src.map_there)

@@ -19,6 +19,7 @@ struct livenames_options {
 	bool debuginfod;
 	int stop;		/* when this file becomes readable, the look-up is ended; 0: none */
 	bool all;		/* name all frames; otherwise those that the report needs */
+	bool freed;		/* it needs those of all that was allocated, also if none of it is live */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attach/control/link.h"
+#include "attach/options/option_engine.h"
 #include "attach/options/options.h"
 #include "attach/options/ruleset.h"
 #include "attach/sampling/sampling.h"
@@ -22,6 +23,8 @@
 #include "attach/watch/session_verdicts.h"
 #include "base/log.h"
 #include "base/statusline.h"
+
+#define METRICS_NS 15000000000ull	/* as often as collectors read such files */
 
 /* --- opening --- */
 
@@ -80,6 +83,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 		interim_ask(&s->interim);
 	if (interim_due(&s->interim, now_ns))
 		make_interim(s, now_ns);
+	interim_tick(&s->metrics, now_ns);
 	s->watch.report_now = false;
 	s->watch.line.held = !interim_ready(&s->interim);
 	return session_record_may_go_on(s);
@@ -103,9 +107,15 @@ static void begin(struct session *s)
 	s->watch.tick = tick;
 	s->watch.tick_ctx = s;
 	s->interim = (struct interim){
-		.interval_ns = s->opt->interval_ns, .report = session_report_interim, .ctx = s,
+		.name = "interim report", .interval_ns = s->opt->interval_ns,
+		.report = session_report_interim, .ctx = s,
 	};
 	interim_begin(&s->interim, now);
+	s->metrics = (struct interim){
+		.name = "file of metrics", .silent = true, .interval_ns = s->opt->metrics ? METRICS_NS : 0,
+		.report = session_report_metrics, .ctx = s,
+	};
+	interim_begin(&s->metrics, now);
 	watch_count_threads(&s->watch, now);
 	s->processes.pid = s->at.target.pid;
 	if (!s->opt->program)
@@ -183,6 +193,7 @@ static int report(struct session *s)
 	if (!s->end_ns)
 		s->end_ns = link_clock_ns();
 	interim_end(&s->interim, s->signals);
+	interim_end(&s->metrics, s->signals);
 	facts_log_missing(&s->watch);
 	r = session_record_end(s, &trace);
 	let_signals_end_us(s);
@@ -251,6 +262,15 @@ static int rules_refused(int r)
 	return 1;
 }
 
+/* Does only what happens inside of some functions count? */
+static bool has_inside(const struct ruleset *rules)
+{
+	for (size_t i = 0; i < rules->nrules; i++)
+		if (rules->rules[i].op == RULE_IN)
+			return true;
+	return false;
+}
+
 int session_run(const struct options *opt, int argc, char **argv)
 {
 	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
@@ -261,6 +281,8 @@ int session_run(const struct options *opt, int argc, char **argv)
 		return 1;
 	}
 	s->opt = opt;
+	s->argc = argc;
+	s->argv = argv;
 	openfiles_raise(&s->before.files);
 	s->signals = -1;
 	s->gdb.control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;
@@ -270,6 +292,9 @@ int session_run(const struct options *opt, int argc, char **argv)
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);
+	s->at.inside = r == 0 && has_inside(&s->rules);
+	if (r == 0)
+		r = option_engine_check_rules(opt, s->at.inside);
 	s->hold_end = r == 0 && session_verdicts_wanted(s);
 	s->at_end = at_end;
 	if (r == 0)

@@ -41,6 +41,8 @@ struct tally;
  */
 struct session {
 	const struct options *opt;
+	int argc;
+	char **argv;			/* the command line: a keeper overwrites its copy with its own name */
 	struct ruleset rules;
 	struct attached at;		/* the target, and its keeper */
 	struct planting *planting;
@@ -53,6 +55,7 @@ struct session {
 	struct spawn_before before;
 	struct watch watch;
 	struct interim interim;
+	struct interim metrics;		/* --metrics: made in the same way, more often */
 	struct processes processes;	/* memory use of it and its children */
 	struct reporting *reporting;
 	struct verdict_asked *asked;	/* --who-points-at */

@@ -81,7 +81,15 @@ int session_record_names(struct session *s, bool all)
 {
 	const struct livenames_options opt = {
 		.debuginfod = s->opt->stacks.debuginfod, .stop = s->signals, .all = all,
+		.freed = s->opt->format->has_freed,
 	};
+
+	return livenames_run(s->recorder, s->at.modules, &s->at.fs, &opt);
+}
+
+int session_record_names_here(struct session *s)
+{
+	const struct livenames_options opt = { .stop = s->signals };
 
 	return livenames_run(s->recorder, s->at.modules, &s->at.fs, &opt);
 }

@@ -44,6 +44,9 @@ void session_record_allocator(struct session *s, uint64_t now_ns);
 /* Look up the names of the frames that the report shows, or of @all. 0 or -errno. */
 must_check int session_record_names(struct session *s, bool all);
 
+/* The same for the metrics: in files of this machine only, whatever --debuginfod says. */
+must_check int session_record_names_here(struct session *s);
+
 /*
  * Add all that the trace and the report still need: names, the end. 0 or -errno (logged); @trace: the same
  * for writing the trace.

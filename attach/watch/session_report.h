@@ -22,6 +22,9 @@ void session_report_close(struct session *s);
  */
 int session_report_interim(void *ctx, uint32_t round);
 
+/* The callback metrics.report, likewise: it writes the file of --metrics. */
+int session_report_metrics(void *ctx, uint32_t round);
+
 /* The final report. 0 or -errno (logged). */
 must_check int session_report_print(struct session *s);
 

@@ -20,7 +20,8 @@ int session_verdicts_open(struct session *s)
 	s->asked = calloc(1, sizeof(*s->asked));
 	if (!s->snapshot || !s->asked)
 		return -ENOMEM;
-	*s->asked = (struct verdict_asked){ .opt = s->opt, .answer = STRBUF_INIT };
+	*s->asked = (struct verdict_asked){ .opt = s->opt };
+	scan_init(&s->asked->report);
 	return 0;
 }
 
@@ -34,7 +35,7 @@ void session_verdicts_close(struct session *s)
 	if (s->snapshot)
 		verdict_snapshot_fini(s->snapshot);
 	if (s->asked)
-		strbuf_fini(&s->asked->answer);
+		scan_fini(&s->asked->report);
 	free(s->snapshot);
 	free(s->asked);
 }
@@ -59,6 +60,44 @@ static bool any_memory(const struct session *s)
 	return s->opt->verdicts == VERDICTS_YES;
 }
 
+/*
+ * With the kernel's probes the target has no tracer: a keeper seizes it for the time of the pause, and plants
+ * nothing.
+ */
+static void copy_by_another(struct session *s, const struct verdict_snapshot_wish *wish)
+{
+	struct attached keeper = ATTACHED_INIT;
+	int r;
+
+	keeper.opt = s->opt;
+	keeper.no_uprobe = true;
+	keeper.target = s->at.target;	/* the session's */
+	r = attached_open(&keeper, s->argc, s->argv);
+	if (r == 0) {
+		keeper.link.events = &s->at.link;
+		keeper.link.shared->lose_sigtrap = true;
+		r = attached_seize(&keeper);
+	}
+	if (r == 0)
+		verdict_snapshot_take(s->snapshot, &keeper.link, s->watch.pid, wish);
+	else
+		verdict_snapshot_fail(s->snapshot, "the process could not be stopped: %s",
+				      r == -EPERM ? "another tracer is attached, or it may not be traced"
+						  : strerror(-r));
+	if (keeper.linked)
+		attached_undo(&keeper);
+	keeper.target = (struct target_info){ 0 };
+	attached_close(&keeper);
+}
+
+static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish *wish)
+{
+	if (s->at.link.uprobe)
+		copy_by_another(s, wish);
+	else
+		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
+}
+
 /* Stop the target, copy it, resume it. */
 static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
 {
@@ -68,7 +107,7 @@ static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
 		.meanwhile = meanwhile, .ctx = s,
 	};
 
-	verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, &wish);
+	stop_and_copy(s, &wish);
 	if (s->snapshot->state == SNAPSHOT_TAKEN)
 		return true;
 	if (s->opt->verdicts == VERDICTS_YES)

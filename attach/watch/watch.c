@@ -25,14 +25,31 @@
 
 /* --- reading --- */
 
+/* All that is in the ring; true if there was anything. */
+static bool read_ring(struct watch *w)
+{
+	struct ring *r = &w->link->shared->ring;
+	const struct record *rec;
+	bool any = false;
+
+	for (; (rec = ring_peek(r)); any = true) {
+		watch_record(w, rec);
+		ring_consume(r, rec);
+	}
+	return any;
+}
+
+/* What the kernel has does not all fit into the ring. */
+static void drain_pumped(struct watch *w, uint64_t until)
+{
+	do
+		link_pump(w->link, until);
+	while (read_ring(w));
+}
+
 void watch_drain(struct watch *w)
 {
-	const struct record *rec;
-
-	while ((rec = ring_peek(&w->link->shared->ring))) {
-		watch_record(w, rec);
-		ring_consume(&w->link->shared->ring, rec);
-	}
+	drain_pumped(w, UPROBE_ALL);
 }
 
 void watch_drain_until(struct watch *w, uint64_t head)
@@ -40,6 +57,10 @@ void watch_drain_until(struct watch *w, uint64_t head)
 	struct ring *r = &w->link->shared->ring;
 	const struct record *rec;
 
+	if (w->link->uprobe) {
+		drain_pumped(w, head);
+		return;
+	}
 	while ((int64_t)(head - atomic_load(&r->tail)) > 0 && (rec = ring_peek(r))) {
 		watch_record(w, rec);
 		ring_consume(r, rec);
@@ -52,6 +73,7 @@ static bool read_some(struct watch *w)
 	const struct record *rec = NULL;
 	int n;
 
+	link_pump(w->link, UPROBE_ALL);
 	for (n = 0; n < 4096 && w->end == WATCH_GOES_ON && (rec = ring_peek(&w->link->shared->ring)); n++) {
 		watch_record(w, rec);
 		ring_consume(&w->link->shared->ring, rec);
@@ -87,7 +109,7 @@ static void on_keeper_end(struct watch *w)
 static void wait_for_news(struct watch *w, int timeout_ms)
 {
 	struct pollfd p[4] = {
-		{ .fd = w->link->bell, .events = POLLIN },
+		{ .fd = w->link->uprobe ? uprobe_fd(w->link->uprobe) : w->link->bell, .events = POLLIN },
 		{ .fd = w->link->keeper_fd, .events = POLLIN },
 		{ .fd = w->signals, .events = POLLIN },
 		{ .fd = w->control, .events = POLLIN },
@@ -96,7 +118,7 @@ static void wait_for_news(struct watch *w, int timeout_ms)
 
 	if (poll(p, 4, timeout_ms) <= 0)
 		return;
-	if (p[0].revents & POLLIN)
+	if (p[0].revents & POLLIN && !w->link->uprobe)
 		(void)!read(w->link->bell, &rings, sizeof(rings));
 	if (p[2].revents & POLLIN)
 		on_signal(w);
@@ -111,10 +133,11 @@ static void sleep_until_bell(struct watch *w, int timeout_ms)
 {
 	struct ring *r = &w->link->shared->ring;
 
-	atomic_store(&r->sleeping, 1);
+	link_sleeps(w->link, true);
+	link_pump(w->link, UPROBE_ALL);
 	if (!ring_peek(r))
 		wait_for_news(w, timeout_ms);
-	atomic_store(&r->sleeping, 0);
+	link_sleeps(w->link, false);
 }
 
 /*
@@ -203,6 +226,7 @@ static void run(struct watch *w, bool until_started)
 		if (w->sampling && w->end == WATCH_GOES_ON)
 			poll_sampling(w, now);
 		if (now >= next_progress) {
+			watch_count_threads(w, now);
 			watch_line_show(w, now);
 			next_progress = now + PROGRESS_NS;
 		}

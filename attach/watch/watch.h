@@ -62,6 +62,9 @@ struct watch {
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t unfollowed;		/* how often the modules could not be read when they changed */
 	int unfollowed_error;		/* why, the first time */
+	uint64_t unsure_ns;		/* when hits were lost last (RECORD_LOST) */
+	/* with the kernel's probes: how often functions of a module were found after it was loaded, and how long after */
+	uint64_t late_modules, late_ns;
 	uint64_t children;		/* forked, cleaned of traps, detached */
 	uint64_t due_ns;		/* when something of `sampling` is due; 0: nothing */
 	uint32_t modules_reported;	/* with `sampling`: how often the linker has reported so far, */

@@ -11,13 +11,14 @@
 #include "base/strbuf.h"
 #include "base/terminal.h"
 #include "report/model/format_text.h"
+#include "report/model/stop_share.h"
 
-#define HALF_NS 30000000000ull
+#define HALF_NS 10000000000ull
 #define FIRST_NS 5000000000ull		/* before that, a growth per minute would be a wild guess */
 #define BETWEEN 2			/* blanks between two parts */
 
 /* In this order on the line. */
-enum part { TIME, EVENTS, LIVE, GROWTH, HINT, STOPS, PARTS };
+enum part { TIME, EVENTS, LIVE, GROWTH, HINT, STOPPED, PARTS };
 
 static void put_time(struct strbuf *sb, const struct watch *w, uint64_t now)
 {
@@ -70,18 +71,45 @@ static void put_growth(struct strbuf *sb, struct watch *w, uint64_t bytes, uint6
 	line->half = (struct watch_line_then){ now, bytes };
 }
 
-static void put_stops(struct strbuf *sb, const struct watch *w, uint64_t now)
+/* As the report will say it. What a budget has spent is more than the hits came to. */
+static struct summary_run stopped_until(const struct watch *w, uint64_t now)
 {
-	const uint64_t ns = atomic_load_explicit(&w->link->shared->counts.served_ns, memory_order_relaxed);
+	struct shared *sh = w->link->shared;
+	const uint64_t stopped_ns = w->sampling ? atomic_load(&sh->budget.spent_ns)
+						: atomic_load(&sh->counts.served_ns);
 
-	format_percent(sb, (double)ns, (double)(now - w->start_ns));
-	strbuf_puts(sb, " in stops");
+	return (struct summary_run){
+		.seconds = (double)(now - w->start_ns) / 1e9,
+		.stopped_seconds = (double)stopped_ns / 1e9,
+		.thread_seconds = (double)w->thread_ns / 1e9,
+		.hitting = atomic_load(&sh->counts.have_hit),
+		.hitting_seconds = (double)w->hitting_ns / 1e9,
+		.hitting_stopped = (double)atomic_load(&sh->counts.hit_served_ns) / 1e9,
+	};
+}
+
+static void put_stopped(struct strbuf *sb, const struct watch *w, uint64_t now)
+{
+	const struct summary_run run = stopped_until(w, now);
+	struct stop_share share;
+
+	if (w->sampling) {
+		strbuf_puts(sb, "stopped ");
+		format_percent(sb, run.stopped_seconds, run.seconds);
+		strbuf_puts(sb, " of the time so far");
+		return;
+	}
+	if (!stop_share_first(&run, &share))
+		return;
+	strbuf_puts(sb, "stopped ");
+	format_percent(sb, share.stopped_s, share.time_s);
+	strbuf_puts(sb, " of the time");
 }
 
 /* The most important parts that fit into @columns. */
 static void choose(const struct strbuf parts[PARTS], size_t columns, bool chosen[PARTS])
 {
-	static const enum part by_importance[PARTS] = { TIME, LIVE, EVENTS, GROWTH, HINT, STOPS };
+	static const enum part by_importance[PARTS] = { TIME, LIVE, EVENTS, GROWTH, HINT, STOPPED };
 	size_t used = 0;
 
 	for (size_t i = 0; i < PARTS; i++) {
@@ -113,14 +141,14 @@ void watch_line_show(struct watch *w, uint64_t now_ns)
 	const struct ledger *l = &w->tally->recorder->ledger;
 	struct strbuf parts[PARTS] = { 0 };
 
-	if (!w->line.wanted || w->line.held || !statusline_is_open())
+	if (w->line.held || !statusline_is_open())
 		return;
 	put_time(&parts[TIME], w, now_ns);
 	put_events(&parts[EVENTS], w->tally->events);
 	put_live(&parts[LIVE], w, l);
 	put_growth(&parts[GROWTH], w, l->held_bytes, now_ns);
 	strbuf_puts(&parts[HINT], "Ctrl-C ends");
-	put_stops(&parts[STOPS], w, now_ns);
+	put_stopped(&parts[STOPPED], w, now_ns);
 	show(parts);
 	for (size_t i = 0; i < PARTS; i++)
 		strbuf_fini(&parts[i]);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 
 #define CALL_NS 2000000000ull
+#define SETTLED_NS 100000000u
 
 /* --- answers to threads that are held --- */
 
@@ -151,6 +152,32 @@ static void debug_hit(const struct watch *w, const struct record_hit *hit)
 		  hit->args[0], hit->args[1], hit->slice_len, loads);
 }
 
+/* No thread waits for the kernel's probes: what a module did until they were there was not seen. */
+static void on_modules(struct watch *w, const struct record_hit *hit)
+{
+	const uint32_t planted = link_count_planted(w->link);
+	uint64_t ns;
+
+	watch_modules(w);
+	if (!w->link->uprobe || link_count_planted(w->link) <= planted)
+		return;
+	ns = link_clock_ns() - hit->head.time_ns;
+	w->late_modules++;
+	w->late_ns = ns > w->late_ns ? ns : w->late_ns;
+}
+
+/*
+ * With the kernel's probes: a thread that was in malloc when they were made returns from it unseen, and after a loss
+ * an allocation may be missing. If the address was seen to be freed before, its next free would look like a second
+ * one.
+ */
+static bool is_unsure(const struct watch *w, const struct record_hit *hit)
+{
+	const uint64_t since = w->unsure_ns > w->start_ns ? w->unsure_ns : w->start_ns;
+
+	return hit->head.time_ns < since + SETTLED_NS;
+}
+
 static void on_hit(struct watch *w, const struct record_hit *hit)
 {
 	const struct site *s = &w->link->shared->sites[hit->head.site];
@@ -160,8 +187,9 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 	/*
 	 * with a budget no thread is held for this, since that would be the target's time: see follow_modules
 	 */
+	w->tally->settling = w->link->uprobe && is_unsure(w, hit);
 	if (s->flags & SITE_MODULES && !w->sampling)
-		watch_modules(w);
+		on_modules(w, hit);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
 		on_return_wanted(w, hit);
 	if (w->sampling && !(s->flags & SITE_MODULES))
@@ -236,6 +264,10 @@ void watch_record(struct watch *w, const struct record *rec)
 		break;
 	case RECORD_GAP:
 		on_gap(w, rec);
+		break;
+	case RECORD_LOST:
+		tally_gap(w->tally);
+		w->unsure_ns = rec->time_ns;
 		break;
 	case RECORD_MOVED:
 		w->pid = rec->value;

@@ -11,7 +11,7 @@ selected (hits.Hits.look).
 import gdb
 
 from mmgdb import target, wire
-from mmgdb.signals import Held
+from mmgdb.signals import Held, unblock_sigchld
 
 LOOKS = "new_objfile", "clear_objfiles", "free_objfile", "executable_changed"     # not every gdb has each
 
@@ -90,6 +90,7 @@ class Events:
     def prompt(self):
         """Another thread may have been selected; or the process may have ended unnoticed, because of a
         Ctrl-C."""
+        unblock_sigchld()
         self.watch.show_messages()
         if not target.traced_by_us(self.watch.pid):
             self.watch.gone(gdb.convenience_variable("_exitcode"))

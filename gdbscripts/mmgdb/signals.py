@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""signals: Ctrl-C, and stopping the process when a watch's duration is over.
+"""signals: Ctrl-C, SIGCHLD, and stopping the process when a watch's duration is over.
 
 A watch of a given duration ends in one of three ways. A busy process is stopped by its next hit
 (hits.Hits.stop_now). An idle one must be interrupted. In non-stop mode gdb does that by itself. In all-stop
@@ -39,6 +39,13 @@ class Held:
 
     def __exit__(self, *_):
         _signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
+
+
+def unblock_sigchld():
+    """To be called at a prompt. gdb 13 blocks SIGCHLD while it waits for the process. If that wait ends with
+    an error (a thread vanished, in an exec for instance), it stays blocked: after the next `continue` gdb
+    would notice nothing of the process any more, and an exec that waits for gdb would never end."""
+    _signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGCHLD,))
 
 
 class Timer:

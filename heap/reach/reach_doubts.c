@@ -29,11 +29,11 @@ static void amount(struct strbuf *out, uint64_t bytes)
 static void doubt_census(const struct census *c, struct strbuf *out, size_t *n)
 {
 	if (!c || !c->known) {
-		strbuf_puts(out, "the allocator's heap is not known");
+		strbuf_puts(out, "the allocator's heap cannot be read");
 		if (c && *c->problem.what)
 			strbuf_printf(out, " (%s)", c->problem.what);
-		strbuf_puts(out, ": all of its memory that is no block of ours counts as a root, so less is "
-				 "found to be lost than is");
+		strbuf_puts(out, ": all memory that is no watched block counts as a root: what is reported "
+				 "as lost is lost, and more may be");
 		end_sentence(out, n);
 	} else if (c->nproblems) {
 		strbuf_printf(out,

@@ -61,23 +61,39 @@ static double by_chance(const struct diff_group *g, double expected)
 	return expected * (blocks && 2 / sqrt((double)blocks) > TENTH ? 2 / sqrt((double)blocks) : TENTH);
 }
 
-static enum diff_change change_of_rate(const struct diff_group *g)
-{
-	double expected = (double)g->new_bytes - g->change_bytes;
+/* What both sides had when each had lasted as long as the shorter watch. */
+struct at_equal_times {
+	double old, new;
+	bool known;
+};
 
-	if (fabs(g->change_bytes) <= by_chance(g, expected))
+static bool is_chance(const struct diff_group *g, double change, double expected)
+{
+	return fabs(change) <= by_chance(g, expected);
+}
+
+static enum diff_change change_of_rate(const struct diff *d, const struct diff_group *g,
+				       const struct at_equal_times *at)
+{
+	bool shorter_has_more = (g->change_bytes > 0) == (d->new->run.seconds < d->old->run.seconds);
+
+	if (is_chance(g, g->change_bytes, (double)g->new_bytes - g->change_bytes))
+		return DIFF_SAME;
+	if (shorter_has_more && at->known &&
+	    (is_chance(g, at->new - at->old, at->old) || (at->new > at->old) != (g->change_bytes > 0)))
 		return DIFF_SAME;
 	return g->change_bytes > 0 ? DIFF_GREW : DIFF_SHRANK;
 }
 
-static enum diff_change change_of(const struct diff_group *g, bool in_old, bool in_new)
+static enum diff_change change_of(const struct diff *d, const struct diff_group *g, bool in_old,
+				  bool in_new, const struct at_equal_times *at)
 {
 	if (!in_old)
 		return DIFF_APPEARED;
 	if (!in_new)
 		return DIFF_WENT;
 	if (g->rated)
-		return change_of_rate(g);
+		return change_of_rate(d, g, at);
 	if (g->new_bytes != g->old_bytes)
 		return g->new_bytes > g->old_bytes ? DIFF_GREW : DIFF_SHRANK;
 	if (g->new_blocks != g->old_blocks)
@@ -92,10 +108,61 @@ static double change_bytes(const struct diff *d, const struct diff_group *g)
 	return (double)g->new_bytes - (double)g->old_bytes * scale;
 }
 
+static bool same_addresses(const struct stack_view *a, const struct stack_view *b)
+{
+	for (size_t i = 0; i < a->depth && i < b->depth; i++)
+		if (a->frames[i].pc != b->frames[i].pc)
+			return false;
+	return a->depth == b->depth;
+}
+
+/* The live bytes of the group @seconds after the start, which is not before its first point. */
+static double bytes_at(const struct summary_group *g, double seconds)
+{
+	const struct growth_point *last = &g->series[g->npoints - 1];
+	double bytes = 0, since = 0;
+
+	if (seconds >= last->seconds)
+		return (double)g->bytes;
+	for (size_t i = 0; i < g->npoints; i++) {
+		const struct growth_point *p = &g->series[i];
+
+		if (p->seconds >= seconds)
+			return bytes + ((double)p->bytes - bytes) * (seconds - since) / (p->seconds - since);
+		bytes = (double)p->bytes;
+		since = p->seconds;
+	}
+	return bytes;
+}
+
+double diff_equal_seconds(const struct diff *d)
+{
+	return fmin(d->old->run.seconds, d->new->run.seconds);
+}
+
+static void add_at(struct at_equal_times *at, const struct diff *d, const struct summary_group *g,
+		   bool is_new)
+{
+	double shorter = diff_equal_seconds(d);
+
+	/* within the first span nothing is known */
+	if (!d->by_rate || !g->npoints || shorter < g->series[0].seconds)
+		at->known = false;
+	else
+		*(is_new ? &at->new : &at->old) += bytes_at(g, shorter);
+}
+
+static void add_growth(struct diff_group *g, const struct summary_group *its, bool is_new)
+{
+	if (growth_rises(&its->growth))
+		*(is_new ? &g->new_growth : &g->old_growth) += its->growth.bytes_per_minute;
+}
+
 /* Join the groups with the same key, from @from on, into @g. Returns where the next key begins. */
 static size_t join(const struct diff *d, const struct diff_sides *sides, size_t from, struct diff_group *g)
 {
 	const struct diff_side *first = &sides->all[from];
+	struct at_equal_times at = { .known = true };
 	bool in_old = false, in_new = false;
 	size_t i = from;
 
@@ -107,11 +174,15 @@ static size_t join(const struct diff *d, const struct diff_sides *sides, size_t 
 		*(is_new ? &in_new : &in_old) = true;
 		g->rated |= d->by_rate && growth_goes_on(&its->growth);
 		g->mixed |= is_new == first->is_new && its->verdict != g->group->verdict;
+		g->several |= is_new == first->is_new && !same_addresses(&its->stack, &g->group->stack);
 		*(is_new ? &g->new_blocks : &g->old_blocks) += its->blocks;
 		*(is_new ? &g->new_bytes : &g->old_bytes) += its->bytes;
+		add_at(&at, d, its, is_new);
+		add_growth(g, its, is_new);
 	}
 	g->change_bytes = change_bytes(d, g);
-	g->change = change_of(g, in_old, in_new);
+	g->change = change_of(d, g, in_old, in_new, &at);
+	g->goes_on = g->rated && g->change == DIFF_SAME && g->old_growth > 0 && g->new_growth > 0;
 	return i;
 }
 
@@ -172,6 +243,7 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 	int r = diff_sides_init(&sides, room);
 
 	*out = (struct diff){ .old = old, .new = new, .by_rate = unequal(old->run.seconds, new->run.seconds),
+			      .same_process = diff_is_of_one_process(old, new),
 			      .groups = calloc(room + 1, sizeof(*out->groups)) };
 	if (!out->groups)
 		r = -ENOMEM;

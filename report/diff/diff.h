@@ -11,6 +11,11 @@
  * on either side, or may grow, is compared by its live bytes per minute of watch; it grew if the increase is
  * more than a tenth, and more than chance explains for so few blocks. A group that does not grow is compared
  * by bytes, as between watches of equal length.
+ *
+ * What fills up, and blocks that replace older ones, have the highest rate at the beginning of a watch. So
+ * if the rate of the shorter watch is the higher one, and the longer watch had as much when it had lasted as
+ * long, the group is the same: the shorter watch cannot show more. Within the first span of a series this
+ * is not known, and the rates decide.
  */
 #ifndef MM_DIFF_H
 #define MM_DIFF_H
@@ -44,7 +49,11 @@ struct diff_group {
 	bool rated;		/* compared by rate */
 	/* For the order: new - old; if rated, old is scaled to the length of the new watch. */
 	double change_bytes;
+	/* It is the same by rate, and grows in both watches: a leak that goes on. Bytes per minute, in each: */
+	bool goes_on;
+	double old_growth, new_growth;
 	bool mixed;		/* its blocks have several verdicts; the group has the worst */
+	bool several;		/* on the side of @group: stacks with the same functions, but other addresses */
 	/* A group with this stack; that of the new side, if it exists there. */
 	const struct summary_group *group;
 };
@@ -61,6 +70,8 @@ struct diff_refs {
 struct diff {
 	const struct summary *old, *new;
 	bool by_rate;				/* the watches are not equally long */
+	/* They are of one process: the new one does not know the blocks that the old one left live. */
+	bool same_process;
 	struct diff_group *groups;		/* largest growth first, largest shrinkage last */
 	size_t ngroups;
 	struct diff_refs *refs;			/* likewise */
@@ -73,6 +84,9 @@ void diff_fini(struct diff *d);
 
 /* The rate at which a group gained its live @bytes, per minute of the watch @s. */
 double diff_rate(const struct summary *s, uint64_t bytes);
+
+/* How long the shorter watch was. */
+double diff_equal_seconds(const struct diff *d);
 
 const char *diff_change_name(enum diff_change change);
 

@@ -9,6 +9,9 @@
 /* Append the key of @stack: two stacks are the same if their keys are. */
 void diff_key_stack(struct strbuf *sb, const struct stack_view *stack);
 
+/* Are both watches of one process, as far as can be seen? */
+bool diff_is_of_one_process(const struct summary *old, const struct summary *new);
+
 /* Fill in d->refs. 0 or -ENOMEM. */
 must_check int diff_refs_make(struct diff *d);
 

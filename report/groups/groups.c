@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/groups/freed_by.h"
 #include "report/groups/stack_groups.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
 #include "report/model/sampled_others.h"
+#include "report/model/text_parts.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 
@@ -102,6 +104,7 @@ static uint64_t kept_bytes(const struct maker *mk, const struct stack_group *d)
 static int add_group(struct maker *mk, struct stack_group *d)
 {
 	const struct defs *defs = &mk->ledger->defs;
+	struct stack_group *first = &mk->stacks.all[d->first];
 	struct growth_point series[MMT_SERIES_POINTS + 1];
 	cleanup_free struct summary_frame *frames = NULL;
 	taddr sample = d->live.sample;
@@ -126,10 +129,14 @@ static int add_group(struct maker *mk, struct stack_group *d)
 	if (r < 0)
 		return r;
 	g.stack.frames = frames;
-	g.split = mk->stacks.all[d->first].has_group;
-	mk->stacks.all[d->first].has_group = true;
+	g.split = first->has_group;
+	g.split_from = first->its_first;
+	if (!g.split)
+		first->its_first = mk->summary->ngroups;
+	first->has_group = true;
 	g.npoints = stack_groups_series(&mk->stacks, d, series);
 	growth_classify(series, g.npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g.growth);
+	growth_see_ages(&g.growth, mk->ledger->now_us / 1e6, g.frees, g.blocks, g.youngest_s);
 	if (d->sampled)
 		add_sample(mk, &mk->judged[d - mk->stacks.all], &g);
 	d->is_group = true;
@@ -244,15 +251,37 @@ static void add_sums(struct maker *mk)
 	}
 }
 
+static void add_histogram(struct histogram *to, const struct histogram *from)
+{
+	for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+		to->bins[i].blocks += from->bins[i].blocks;
+		to->bins[i].bytes += from->bins[i].bytes;
+	}
+}
+
+/* Of memory: descriptors and the like have no sizes. */
+static void add_histograms(struct maker *mk)
+{
+	const char *name = ledger_family_name(mk->ledger, mk->stacks.family);
+
+	if (text_family_is_plain(summary_family(mk->summary, name)))
+		return;
+	add_histogram(&mk->summary->sizes, &mk->stacks.sizes);
+	add_histogram(&mk->summary->ages, &mk->stacks.ages);
+}
+
 int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
 		      const uint32_t *same_as, struct groupmap *groups, struct summary *s)
 {
 	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
-	int r = stack_groups_make(l, family, opt->older_than_us, same_as, &mk.stacks);
+	int r = stack_groups_make(l, family, opt->older_than_us, opt->freed, same_as, &mk.stacks);
 
 	if (r == 0)
 		r = make_groups(&mk);
 	add_sums(&mk);
+	add_histograms(&mk);
+	if (r == 0)
+		r = freed_by_add(&mk.stacks, s);
 	if (r == 0 && (opt->lookup || ledger_has_verdicts(l)))
 		r = note_stacks(&mk);
 	free(mk.judged);
@@ -281,7 +310,17 @@ static void want_objects(const struct defs *d, const struct objects *objects, bo
 			want_stack(d, o->uses[i].stack, wanted);
 }
 
-int groups_wanted(const struct ledger *l, bool *wanted)
+static void want_freeing(const struct ledger *l, const struct ledger_book *book, bool *wanted)
+{
+	uint64_t pair;
+	void *its;
+
+	for (size_t at = 0; addrmap_next(&book->freed, &at, &pair, &its);)
+		if (book->places[pair >> 32].blocks)
+			want_stack(&l->defs, (uint32_t)pair, wanted);
+}
+
+int groups_wanted(const struct ledger *l, bool freed, bool *wanted)
 {
 	const struct defs *d = &l->defs;
 	cleanup_free uint32_t *same_as = calloc(d->nframes + 1, sizeof(*same_as));
@@ -291,12 +330,14 @@ int groups_wanted(const struct ledger *l, bool *wanted)
 		return r;
 	for (size_t b = 0; b < l->nbooks; b++)
 		for (uint32_t i = 0; i < l->books[b].nplaces; i++)
-			if (l->books[b].places[i].blocks)
+			if (l->books[b].places[i].blocks || (freed && l->books[b].places[i].allocs))
 				want_stack(d, i, wanted);
 	for (size_t i = 0; i < l->samples.n; i++)
 		want_stack(d, l->samples.all[i].stack, wanted);
-	for (size_t b = 0; b < l->nbooks; b++)
+	for (size_t b = 0; b < l->nbooks; b++) {
 		want_objects(d, l->books[b].objects, wanted);
+		want_freeing(l, &l->books[b], wanted);
+	}
 	for (size_t i = 0; i < l->ntwice; i++) {
 		want_stack(d, l->twice[i].second, wanted);
 		want_stack(d, l->twice[i].first, wanted);

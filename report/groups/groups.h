@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * groups: makes the groups of the report from the stacks of a ledger that have live blocks.
+ * groups: makes the groups of the report from the stacks of a ledger that have live blocks, or from all.
  *
  * Two stacks are one group if they name the same locations of the same files: a module that was unloaded and
  * loaded again elsewhere has other addresses, and is the same code. Wrappers at the front do not distinguish
@@ -29,6 +29,7 @@ struct groups_options {
 	struct suppressions *suppressions;	/* NULL: none; uses are counted in it */
 	bool keep_wrappers;			/* wrappers are shown, and distinguish stacks */
 	bool per_object;			/* list each object with references */
+	bool freed;				/* also stacks none of whose blocks is live */
 	/* A question about single blocks, answered here; NULL: none. */
 	struct lookup *lookup;
 	const char *const *families;		/* names: only these */
@@ -37,8 +38,11 @@ struct groups_options {
 
 bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family);
 
-/* Set @wanted[i] (of defs.nframes) for each frame of a stack that the report will show. 0 or -ENOMEM. */
-must_check int groups_wanted(const struct ledger *l, bool *wanted);
+/*
+ * Set @wanted[i] (of defs.nframes) for each frame of a stack that the report will show; @freed as in the options.
+ * 0 or -ENOMEM.
+ */
+must_check int groups_wanted(const struct ledger *l, bool freed, bool *wanted);
 
 /*
  * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which

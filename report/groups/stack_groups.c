@@ -31,6 +31,7 @@ void stack_groups_fini(struct stack_groups *ds)
 			free(ds->all[i].sampled);
 		}
 	free(ds->all);
+	free(ds->first_of);
 	free(ds->of_stack);
 	addrmap_fini(&ds->by_hash);
 }
@@ -88,6 +89,8 @@ static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 
 		ds->sums[verdict].blocks++;
 		ds->sums[verdict].bytes += b.size;
+		histogram_add(&ds->sizes, b.size, b.size);
+		histogram_add(&ds->ages, ledger_age_us(ds->ledger, b.birth_us), b.size);
 		if (!stack_groups_wants(ds, b.birth_us))
 			continue;
 		add_block(&st->kept[slot], addr, &b);
@@ -133,6 +136,14 @@ static void look_at_samples(const struct stack_groups *ds, struct stock *st)
 	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
 		if (s->all[i].family == ds->family && s->all[i].its.seen)
 			st->wanted[stack_groups_slot(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
+}
+
+/* They have no live blocks, and so no verdicts. */
+static void look_at_freed(const struct stack_groups *ds, struct stock *st)
+{
+	for (uint32_t i = 0; ds->freed && i < book_of(ds)->nplaces; i++)
+		if (!book_of(ds)->places[i].blocks && book_of(ds)->places[i].allocs)
+			st->wanted[stack_groups_slot(ds, i, VERDICT_UNKNOWN)] = true;
 }
 
 /* --- stacks to stack groups --- */
@@ -268,6 +279,7 @@ static int add_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdi
 	free(path.frames);
 	if (first == DEFS_NONE)
 		return -ENOMEM;
+	ds->first_of[stack] = first;
 	r = add_live_groups(ds, first, stack, st);
 	return r < 0 ? r : add_place(ds, &ds->all[first], stack);
 }
@@ -329,8 +341,10 @@ static int count_empty_places(struct stack_groups *ds, const struct stock *st)
 			break;
 		d = stack_groups_look_up(ds, &path, 0, VERDICT_COUNT, &h);
 		free(path.frames);
-		if (d)
-			r = add_place(ds, d, i);
+		if (!d)
+			continue;
+		ds->first_of[i] = (uint32_t)(d - ds->all);
+		r = add_place(ds, d, i);
 	}
 	return r;
 }
@@ -344,10 +358,13 @@ static int init_stock(struct stack_groups *ds, struct stock *st)
 	st->kept = calloc(n, sizeof(*st->kept));
 	st->wanted = calloc(n, sizeof(*st->wanted));
 	ds->of_stack = calloc(n, sizeof(*ds->of_stack));
-	if (!st->kept || !st->wanted || !ds->of_stack)
+	ds->first_of = calloc(book_of(ds)->nplaces + 1, sizeof(*ds->first_of));
+	if (!st->kept || !st->wanted || !ds->of_stack || !ds->first_of)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		ds->of_stack[i] = DEFS_NONE;
+	for (size_t i = 0; i < book_of(ds)->nplaces; i++)
+		ds->first_of[i] = DEFS_NONE;
 	return order_stacks(ds, st);
 }
 
@@ -361,6 +378,7 @@ static int group_stock(struct stack_groups *ds, struct stock *st)
 	look_at_leaders(ds, st);
 	look_at_objects(ds, st);
 	look_at_samples(ds, st);
+	look_at_freed(ds, st);
 	r = add_stacks(ds, st);
 	if (r == 0)
 		r = count_empty_places(ds, st);
@@ -368,14 +386,14 @@ static int group_stock(struct stack_groups *ds, struct stock *st)
 	return r < 0 ? r : stack_groups_split(ds);
 }
 
-int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, const uint32_t *same_as,
-		      struct stack_groups *out)
+int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, bool freed,
+		      const uint32_t *same_as, struct stack_groups *out)
 {
 	struct stock st = { 0 };
 	int r;
 
 	*out = (struct stack_groups){
-		.ledger = l, .family = family, .older_than_us = older_than_us, .same_as = same_as,
+		.ledger = l, .family = family, .older_than_us = older_than_us, .freed = freed, .same_as = same_as,
 		.nverdicts = ledger_has_verdicts(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
 	};
 	addrmap_init(&out->by_hash, sizeof(uint32_t));

@@ -54,6 +54,7 @@ struct stack_group {
 	bool hidden;			/* it is not a group of its own */
 	/* In the first stack group of a path: one of the path's stack groups became a group. */
 	bool has_group;
+	size_t its_first;		/* likewise: serial number of the first of these groups */
 	bool is_group;			/* it became a group of the report, */
 	size_t serial;			/* with this number (summary_group.serial) */
 	/* the stack group into which stack_groups_merge merged it; else itself */
@@ -67,12 +68,15 @@ struct stack_groups {
 	struct ledger *ledger;
 	uint32_t family;
 	uint64_t older_than_us;		/* minimum age of blocks and objects; 0: all */
+	bool freed;			/* also stacks none of whose blocks is live */
 	const uint32_t *same_as;	/* frame -> the frame that represents its code location */
 	struct stack_group *all;
 	size_t n, size;
 	uint32_t *of_stack;		/* stack_groups_of: by stack and verdict */
+	uint32_t *first_of;		/* by stack: the first stack group of its path; DEFS_NONE: it has none */
 	uint32_t nverdicts;		/* how many are distinguished: 1 if there are no verdicts */
-	struct summary_sum sums[VERDICT_COUNT];	/* all live blocks, of any age */
+	struct summary_sum sums[VERDICT_COUNT];	/* all live blocks, of any age, */
+	struct histogram sizes, ages;		/* by their size and by their age */
 	uint32_t npoints;		/* length of the series */
 	struct addrmap by_hash;		/* hash of the path -> index in all */
 };
@@ -81,7 +85,7 @@ struct stack_groups {
  * Make the stack groups of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
  * -ENOMEM; stack_groups_fini in any case.
  */
-must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us,
+must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, bool freed,
 				 const uint32_t *same_as, struct stack_groups *out);
 void stack_groups_fini(struct stack_groups *ds);
 

@@ -112,30 +112,3 @@ void json_start(struct strbuf *sb, const char *separator, int64_t start_ns)
 	json_key(sb, separator, "start");
 	strbuf_printf(sb, "\"%s.%03dZ\"", text, (int)(ms - seconds * 1000));
 }
-
-static void put_frame(struct strbuf *sb, const struct summary_frame *f)
-{
-	json_address(sb, "{", "pc", f->pc);
-	json_string(sb, ", ", "module", f->module);
-	json_string(sb, ", ", "build_id", f->build_id);
-	json_address(sb, ", ", "offset", f->offset);
-	json_string(sb, ", ", "function", f->function);
-	if (f->linkage)
-		json_string(sb, ", ", "linkage", f->linkage);
-	json_string(sb, ", ", "file", f->file);
-	json_number(sb, ", ", "line", f->line > 0 ? (uint64_t)f->line : 0);
-	json_key(sb, ", ", "inlined");
-	strbuf_puts(sb, f->inlined ? "true}" : "false}");
-}
-
-void json_stack(struct strbuf *sb, const char *separator, const struct stack_view *stack)
-{
-	json_string(sb, separator, "stack_end", summary_stack_end_name(stack->end));
-	json_key(sb, ", ", "stack");
-	strbuf_putc(sb, '[');
-	for (size_t i = 0; i < stack->depth; i++) {
-		json_next_line(sb, i, "    ");
-		put_frame(sb, &stack->frames[i]);
-	}
-	strbuf_putc(sb, ']');
-}

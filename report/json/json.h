@@ -46,7 +46,4 @@ void json_next_line(struct strbuf *sb, size_t i, const char *indent);
 /* "start": "2026-01-01T00:00:00.250Z" */
 void json_start(struct strbuf *sb, const char *separator, int64_t start_ns);
 
-/* The members "stack_end" and "stack". */
-void json_stack(struct strbuf *sb, const char *separator, const struct stack_view *stack);
-
 #endif

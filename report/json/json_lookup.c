@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "report/json/json.h"
+#include "report/json/json_stack.h"
 #include "report/model/text_parts.h"
 #include "report/query/lookup.h"
 
@@ -61,13 +62,13 @@ static void put_where(struct strbuf *sb, const struct lookup_found *f)
 	}
 }
 
-static void put_stack(struct strbuf *sb, const struct lookup_use *u)
+static void put_stack(struct strbuf *sb, const struct lookup_use *u, struct json_frames *frames)
 {
 	json_number(sb, ", ", "wrappers", u->stack.wrappers);
-	json_stack(sb, ", ", &u->stack);
+	json_stack(sb, ", ", &u->stack, frames);
 }
 
-static void put_block(struct strbuf *sb, const struct lookup_found *f, taddr addr)
+static void put_block(struct strbuf *sb, const struct lookup_found *f, taddr addr, struct json_frames *frames)
 {
 	json_string(sb, "{", "family", f->family);
 	json_string(sb, ", ", "noun", f->noun);
@@ -76,11 +77,11 @@ static void put_block(struct strbuf *sb, const struct lookup_found *f, taddr add
 	json_number(sb, ", ", "offset", addr - f->block.addr);
 	json_string(sb, ", ", "verdict", verdict_name(f->verdict));
 	put_where(sb, f);
-	put_stack(sb, f->uses);
+	put_stack(sb, f->uses, frames);
 	strbuf_putc(sb, '}');
 }
 
-static void put_object(struct strbuf *sb, const struct lookup_found *f)
+static void put_object(struct strbuf *sb, const struct lookup_found *f, struct json_frames *frames)
 {
 	json_string(sb, "{", "family", f->family);
 	json_string(sb, ", ", "noun", f->noun);
@@ -93,13 +94,14 @@ static void put_object(struct strbuf *sb, const struct lookup_found *f)
 		json_next_line(sb, i, "     ");
 		json_number(sb, "{", "taken", f->uses[i].taken);
 		json_number(sb, ", ", "dropped", f->uses[i].dropped);
-		put_stack(sb, &f->uses[i]);
+		put_stack(sb, &f->uses[i], frames);
 		strbuf_putc(sb, '}');
 	}
 	strbuf_puts(sb, "]}");
 }
 
-static void put_found(struct strbuf *sb, const char *name, const struct lookup_at *at, bool refs)
+static void put_found(struct strbuf *sb, const char *name, const struct lookup_at *at, bool refs,
+		      struct json_frames *frames)
 {
 	size_t n = 0;
 
@@ -109,39 +111,39 @@ static void put_found(struct strbuf *sb, const char *name, const struct lookup_a
 			continue;
 		json_next_line(sb, n++, "    ");
 		if (refs)
-			put_object(sb, &at->found[i]);
+			put_object(sb, &at->found[i], frames);
 		else
-			put_block(sb, &at->found[i], at->addr);
+			put_block(sb, &at->found[i], at->addr, frames);
 	}
 	strbuf_putc(sb, ']');
 }
 
-static void put_at(struct strbuf *sb, const struct lookup_at *at)
+static void put_at(struct strbuf *sb, const struct lookup_at *at, struct json_frames *frames)
 {
 	json_address(sb, "{", "address", at->addr);
 	if (at->twice)
 		json_real(sb, ", ", "released_twice_s", at->twice_s);
 	else
 		strbuf_puts(sb, ", \"released_twice_s\": null");
-	put_found(sb, "blocks", at, false);
-	put_found(sb, "objects", at, true);
+	put_found(sb, "blocks", at, false, frames);
+	put_found(sb, "objects", at, true, frames);
 	strbuf_putc(sb, '}');
 }
 
-static void put_addresses(struct strbuf *sb, const struct lookup *lk)
+static void put_addresses(struct strbuf *sb, const struct lookup *lk, struct json_frames *frames)
 {
 	json_list(sb, ",\n", "block_at");
 	for (size_t i = 0; i < lk->nat; i++) {
 		json_next_line(sb, i, "  ");
-		put_at(sb, &lk->at[i]);
+		put_at(sb, &lk->at[i], frames);
 	}
 	strbuf_putc(sb, ']');
 }
 
-void json_lookup(const struct summary *s, struct strbuf *sb)
+void json_lookup(const struct summary *s, struct json_frames *frames, struct strbuf *sb)
 {
 	if (s->lookup && s->lookup->question.entry)
 		put_list(sb, s);
 	if (s->lookup && s->lookup->question.naddrs)
-		put_addresses(sb, s->lookup);
+		put_addresses(sb, s->lookup, frames);
 }

@@ -19,9 +19,10 @@
 #define MM_JSON_LOOKUP_H
 
 #include "base/strbuf.h"
+#include "report/json/json_frames.h"
 #include "report/model/summary.h"
 
 /* Append the members, each with a comma before it; nothing if nothing was asked. */
-void json_lookup(const struct summary *s, struct strbuf *sb);
+void json_lookup(const struct summary *s, struct json_frames *frames, struct strbuf *sb);
 
 #endif

@@ -40,6 +40,7 @@ void json_memory(struct strbuf *sb, const struct summary *s)
 		json_key(sb, ",\n", "memory");
 		put_process(sb, "{", own);
 		json_number(sb, ", ", "explained", summary_memory_explained(s));
+		json_number(sb, ", ", "code_copied", s->run.code_copied);
 		strbuf_putc(sb, '}');
 	} else {
 		json_text(sb, ",\n", "memory", NULL);

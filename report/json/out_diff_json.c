@@ -3,6 +3,7 @@
 #include "report/json/out_diff_json.h"
 
 #include "report/json/json.h"
+#include "report/json/json_stack.h"
 
 static void put_side(struct strbuf *sb, const char *name, const struct summary *s)
 {
@@ -16,7 +17,8 @@ static void put_side(struct strbuf *sb, const char *name, const struct summary *
 	strbuf_putc(sb, '}');
 }
 
-static void put_change(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
+static void put_change(struct strbuf *sb, const struct diff *d, const struct diff_group *g,
+		       struct json_frames *frames)
 {
 	json_string(sb, "{", "change", diff_change_name(g->change));
 	json_string(sb, ", ", "family", g->group->family);
@@ -26,7 +28,7 @@ static void put_change(struct strbuf *sb, const struct diff *d, const struct dif
 	json_number(sb, ", ", "new_blocks", g->new_blocks);
 	json_number(sb, ", ", "new_bytes", g->new_bytes);
 	json_number(sb, ", ", "wrappers", g->group->stack.wrappers);
-	json_stack(sb, ", ", &g->group->stack);
+	json_stack(sb, ", ", &g->group->stack, frames);
 	json_string(sb, ", ", "verdict", verdict_name(g->group->verdict));
 	json_bool(sb, ", ", "verdict_mixed", g->mixed);
 	json_bool(sb, ", ", "by_rate", g->rated);
@@ -35,7 +37,7 @@ static void put_change(struct strbuf *sb, const struct diff *d, const struct dif
 	strbuf_putc(sb, '}');
 }
 
-static void put_ref_change(struct strbuf *sb, const struct diff_refs *d)
+static void put_ref_change(struct strbuf *sb, const struct diff_refs *d, struct json_frames *frames)
 {
 	const struct summary_use *u = diff_refs_use(d->refs);
 
@@ -44,8 +46,27 @@ static void put_ref_change(struct strbuf *sb, const struct diff_refs *d)
 	json_number(sb, ", ", "old_objects", d->old_objects);
 	json_number(sb, ", ", "new_objects", d->new_objects);
 	json_number(sb, ", ", "wrappers", u->stack.wrappers);
-	json_stack(sb, ", ", &u->stack);
+	json_stack(sb, ", ", &u->stack, frames);
 	strbuf_putc(sb, '}');
+}
+
+void json_diff(const struct diff *d, struct json_frames *frames, struct strbuf *sb)
+{
+	json_begin(sb);
+	put_side(sb, "old", d->old);
+	put_side(sb, "new", d->new);
+	json_bool(sb, ",\n", "same_process", d->same_process);
+	strbuf_puts(sb, ",\n\"changes\": [");
+	for (size_t i = 0; i < d->ngroups; i++) {
+		json_next_line(sb, i, "  ");
+		put_change(sb, d, &d->groups[i], frames);
+	}
+	strbuf_puts(sb, "],\n\"ref_changes\": [");
+	for (size_t i = 0; i < d->nrefs; i++) {
+		json_next_line(sb, i, "  ");
+		put_ref_change(sb, &d->refs[i], frames);
+	}
+	strbuf_putc(sb, ']');
 }
 
 int out_diff_json(const struct diff *d, size_t top, struct strbuf *sb)
@@ -53,19 +74,7 @@ int out_diff_json(const struct diff *d, size_t top, struct strbuf *sb)
 	(void)top;
 	if (diff_error(d))
 		return diff_error(d);
-	json_begin(sb);
-	put_side(sb, "old", d->old);
-	put_side(sb, "new", d->new);
-	strbuf_puts(sb, ",\n\"changes\": [");
-	for (size_t i = 0; i < d->ngroups; i++) {
-		json_next_line(sb, i, "  ");
-		put_change(sb, d, &d->groups[i]);
-	}
-	strbuf_puts(sb, "],\n\"ref_changes\": [");
-	for (size_t i = 0; i < d->nrefs; i++) {
-		json_next_line(sb, i, "  ");
-		put_ref_change(sb, &d->refs[i]);
-	}
-	strbuf_puts(sb, "]}\n");
+	json_diff(d, NULL, sb);
+	strbuf_puts(sb, "}\n");
 	return strbuf_error(sb);
 }

@@ -4,6 +4,7 @@
  *
  *	{ "mmattach": {version, schema},
  *	  "old", "new": {pid, comm, start, seconds, live_blocks, live_bytes},
+ *	  "same_process": true if both are watches of one process (diff.h),
  *	  "changes": [{change, family, tag, old_blocks, old_bytes, new_blocks, new_bytes, wrappers, stack_end,
  *		       stack, verdict, verdict_mixed, by_rate, old_bytes_per_minute, new_bytes_per_minute}],
  *	  "ref_changes": [{change, family, old_objects, new_objects, wrappers, stack_end, stack}] }
@@ -14,8 +15,12 @@
 #define MM_OUT_DIFF_JSON_H
 
 #include "report/diff/diff.h"
+#include "report/json/json_frames.h"
 
 /* Append all of it to @sb, whatever @top is. 0 or -ENOMEM. */
 must_check int out_diff_json(const struct diff *d, size_t top, struct strbuf *sb);
+
+/* The same without the closing brace. @frames: as for json_stack (report/json/json.h). */
+void json_diff(const struct diff *d, struct json_frames *frames, struct strbuf *sb);
 
 #endif

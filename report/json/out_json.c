@@ -2,6 +2,7 @@
 /* out_json: see out_json.h. A function for each object of the schema. */
 #include "report/json/out_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,6 +10,8 @@
 #include "report/json/json_lookup.h"
 #include "report/json/json_memory.h"
 #include "report/json/json_sampled.h"
+#include "report/json/json_stack.h"
+#include "report/model/group_numbers.h"
 
 static void put_target(struct strbuf *sb, const struct summary_target *t)
 {
@@ -82,6 +85,7 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_key(sb, ",\n", "run");
 	json_start(sb, "{", run->start_ns);
 	json_real(sb, ", ", "seconds", run->seconds);
+	json_text(sb, ", ", "host", run->host);
 	json_string(sb, ", ", "frontend", run->frontend);
 	json_string(sb, ", ", "mode", run->mode);
 	json_real(sb, ", ", "duty", run->duty);
@@ -128,19 +132,39 @@ static void put_samples(struct strbuf *sb, const taddr *samples, size_t n)
 	strbuf_putc(sb, ']');
 }
 
+/* For a page: points on a level line between their neighbours say nothing that a curve would not show. */
+static bool is_needless(const struct growth_point *series, size_t i, size_t n)
+{
+	return i > 0 && i + 1 < n && series[i].bytes == series[i - 1].bytes &&
+	       series[i].bytes == series[i + 1].bytes;
+}
+
+static void put_series(struct strbuf *sb, const struct growth_point *series, size_t n, bool for_page)
+{
+	const char *separator = "";
+
+	json_list(sb, ", ", "series");
+	for (size_t i = 0; i < n; i++) {
+		const double seconds = isfinite(series[i].seconds) ? series[i].seconds : 0.0;
+
+		if (for_page && is_needless(series, i, n))
+			continue;
+		strbuf_puts(sb, separator);
+		strbuf_printf(sb, for_page ? "[%.6g,%" PRIu64 "]" : "[%.6f, %" PRIu64 "]", seconds,
+			      series[i].bytes);
+		separator = for_page ? "," : ", ";
+	}
+	strbuf_putc(sb, ']');
+}
+
 /* @rate: the name of the member with the rate. */
-static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate,
-		       const struct growth_point *series, size_t n)
+static void put_growth(struct strbuf *sb, const struct growth *g, const char *rate)
 {
 	json_key(sb, ", ", "growth");
 	json_string(sb, "{", "shape", growth_name(g->shape));
 	json_real(sb, ", ", rate, g->bytes_per_minute);
 	json_real(sb, ", ", "since_s", g->since_s);
-	strbuf_puts(sb, "}, \"series\": [");
-	for (size_t i = 0; i < n; i++)
-		strbuf_printf(sb, "%s[%.6f, %" PRIu64 "]", i ? ", " : "",
-			      isfinite(series[i].seconds) ? series[i].seconds : 0.0, series[i].bytes);
-	strbuf_putc(sb, ']');
+	strbuf_putc(sb, '}');
 }
 
 static void put_kind(struct strbuf *sb, const struct summary_kind *k)
@@ -173,9 +197,26 @@ static void put_indirect(struct strbuf *sb, const struct summary_group *g)
 	json_number(sb, ", ", "indirect_bytes", g->kind.indirect_bytes);
 }
 
-static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+static void put_freed(struct strbuf *sb, const struct summary_group *g, struct json_frames *frames)
 {
-	json_string(sb, "{", "family", g->family);
+	json_list(sb, ",\n   ", "freed_by");
+	for (size_t i = 0; i < g->nfreed; i++) {
+		json_next_line(sb, i, "   ");
+		json_number(sb, "{", "blocks", g->freed[i].blocks);
+		json_number(sb, ", ", "bytes", g->freed[i].bytes);
+		json_number(sb, ", ", "wrappers", g->freed[i].stack.wrappers);
+		json_stack(sb, ", ", &g->freed[i].stack, frames);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+/* @number: in the text report. */
+static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g, size_t number,
+		      struct json_frames *frames)
+{
+	json_number(sb, "{", "number", number);
+	json_string(sb, ", ", "family", g->family);
 	json_text(sb, ", ", "tag", g->tag);
 	json_number(sb, ", ", "blocks", g->blocks);
 	json_number(sb, ", ", "bytes", g->bytes);
@@ -186,6 +227,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		json_number(sb, ", ", "bytes_taken", g->bytes_taken);
 		json_number(sb, ", ", "bytes_returned", g->bytes_returned);
 	}
+	if (frames)	/* a page */
+		json_number(sb, ", ", "bytes_allocated", g->bytes_taken);
 	json_real(sb, ", ", "oldest_s", g->oldest_s);
 	json_real(sb, ", ", "youngest_s", g->youngest_s);
 	json_string(sb, ", ", "verdict", verdict_name(g->verdict));
@@ -197,26 +240,30 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		put_kind(sb, &g->kind);
 	if (g->sampled)
 		json_sample(sb, g->sampled);
-	put_growth(sb, &g->growth, "bytes_per_minute", g->series, g->npoints);
+	put_growth(sb, &g->growth, "bytes_per_minute");
+	put_series(sb, g->series, g->npoints, frames);
 	put_samples(sb, g->samples, g->nsamples);
 	json_number(sb, ", ", "wrappers", g->stack.wrappers);
-	json_stack(sb, ", ", &g->stack);
+	json_stack(sb, ", ", &g->stack, frames);
+	if (g->nfreed)
+		put_freed(sb, g, frames);
 	strbuf_putc(sb, '}');
 }
 
-static void put_groups(struct strbuf *sb, const struct summary *s)
+static void put_groups(struct strbuf *sb, const struct summary *s, const struct group_numbers *numbers,
+		       struct json_frames *frames)
 {
 	strbuf_puts(sb, ",\n\"groups\": [");
 	for (size_t i = 0; i < s->ngroups; i++) {
 		json_next_line(sb, i, "  ");
-		put_group(sb, s, &s->groups[i]);
+		put_group(sb, s, &s->groups[i], s->scanned ? i + 1 : numbers->of_group[i], frames);
 	}
 	strbuf_putc(sb, ']');
 }
 
 /* --- references --- */
 
-static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
+static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken, struct json_frames *frames)
 {
 	json_real(sb, "{", "per_object", u->per_object);
 	json_number(sb, ", ", "count", u->count);
@@ -228,19 +275,21 @@ static void put_use(struct strbuf *sb, const struct summary_use *u, bool taken)
 		json_string(sb, ", ", "module", u->module);
 		json_number(sb, ", ", "module_taken", u->module_acquired);
 		json_number(sb, ", ", "module_dropped", u->module_released);
+		if (frames)	/* a page */
+			json_bool(sb, ", ", "follows", summary_use_follows(u));
 	}
 	json_number(sb, ", ", "wrappers", u->stack.wrappers);
-	json_stack(sb, ", ", &u->stack);
+	json_stack(sb, ", ", &u->stack, frames);
 	strbuf_putc(sb, '}');
 }
 
 static void put_uses(struct strbuf *sb, const char *name, const struct summary_use *uses, size_t n,
-		     bool taken)
+		     bool taken, struct json_frames *frames)
 {
 	json_list(sb, ",\n   ", name);
 	for (size_t i = 0; i < n; i++) {
 		json_next_line(sb, i, "   ");
-		put_use(sb, &uses[i], taken);
+		put_use(sb, &uses[i], taken, frames);
 	}
 	strbuf_putc(sb, ']');
 }
@@ -267,31 +316,39 @@ static void put_objects(struct strbuf *sb, const struct summary_refs *r)
 	strbuf_putc(sb, ']');
 }
 
-static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, bool per_object)
+static void put_refs_group(struct strbuf *sb, const struct summary_refs *r, size_t number, bool per_object,
+			   struct json_frames *frames)
 {
-	json_string(sb, "{", "family", r->family);
+	json_number(sb, "{", "number", number);
+	json_string(sb, ", ", "family", r->family);
 	json_string(sb, ", ", "noun", r->noun);
 	json_number(sb, ", ", "objects", r->objects);
 	json_signed(sb, ", ", "net", r->net);
 	json_bool(sb, ", ", "older", r->older);
 	json_bool(sb, ", ", "counted", r->counted);
+	if (frames) {	/* a page */
+		json_number(sb, ", ", "suspects", summary_suspects(r));
+		json_number(sb, ", ", "near", summary_near_uses(r->acquired, r->nacquired));
+	}
 	json_real(sb, ", ", "oldest_s", r->oldest_s);
 	json_real(sb, ", ", "youngest_s", r->youngest_s);
-	put_growth(sb, &r->growth, "references_per_minute", r->series, r->npoints);
+	put_growth(sb, &r->growth, "references_per_minute");
+	put_series(sb, r->series, r->npoints, frames);
 	put_samples(sb, r->samples, r->nsamples);
-	put_uses(sb, "taken", r->acquired, r->nacquired, true);
-	put_uses(sb, "dropped", r->released, r->nreleased, false);
+	put_uses(sb, "taken", r->acquired, r->nacquired, true, frames);
+	put_uses(sb, "dropped", r->released, r->nreleased, false, frames);
 	if (per_object)
 		put_objects(sb, r);
 	strbuf_putc(sb, '}');
 }
 
-static void put_refs(struct strbuf *sb, const struct summary *s)
+static void put_refs(struct strbuf *sb, const struct summary *s, const struct group_numbers *numbers,
+		     struct json_frames *frames)
 {
 	strbuf_puts(sb, ",\n\"refs\": [");
 	for (size_t i = 0; i < s->nrefs; i++) {
 		json_next_line(sb, i, "  ");
-		put_refs_group(sb, &s->refs[i], s->per_object);
+		put_refs_group(sb, &s->refs[i], numbers->of_refs[i], s->per_object, frames);
 	}
 	strbuf_putc(sb, ']');
 }
@@ -318,14 +375,15 @@ static void put_ref_totals(struct strbuf *sb, const struct summary *s)
 
 /* --- what is not among the groups --- */
 
-static void put_side(struct strbuf *sb, const char *name, const struct stack_view *stack)
+static void put_side(struct strbuf *sb, const char *name, const struct stack_view *stack,
+		     struct json_frames *frames)
 {
 	json_key(sb, ",\n   ", name);
-	json_stack(sb, "{", stack);
+	json_stack(sb, "{", stack, frames);
 	strbuf_putc(sb, '}');
 }
 
-static void put_double_frees(struct strbuf *sb, const struct summary *s)
+static void put_double_frees(struct strbuf *sb, const struct summary *s, struct json_frames *frames)
 {
 	strbuf_puts(sb, ",\n\"double_frees\": [");
 	for (size_t i = 0; i < s->ntwice; i++) {
@@ -335,9 +393,9 @@ static void put_double_frees(struct strbuf *sb, const struct summary *s)
 		json_number(sb, ", ", "count", t->count);
 		json_address(sb, ", ", "sample", t->sample);
 		json_real(sb, ", ", "time_s", t->time_s);
-		put_side(sb, "second", &t->second);
-		put_side(sb, "first", &t->first);
-		put_side(sb, "alloc", &t->alloc);
+		put_side(sb, "second", &t->second, frames);
+		put_side(sb, "first", &t->first, frames);
+		put_side(sb, "alloc", &t->alloc, frames);
 		strbuf_putc(sb, '}');
 	}
 	strbuf_putc(sb, ']');
@@ -386,20 +444,48 @@ static void put_notes(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, ']');
 }
 
-void json_summary(const struct summary *s, struct strbuf *sb)
+/* A bin as [from, blocks, bytes]; ages in seconds. Empty ones are left out. */
+static void put_histogram(struct strbuf *sb, const char *name, const struct histogram *h, bool seconds)
 {
+	size_t n = 0;
+
+	json_list(sb, ",\n", name);
+	for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
+		if (!h->bins[i].blocks)
+			continue;
+		strbuf_puts(sb, n++ ? ", [" : "[");
+		if (seconds)
+			strbuf_printf(sb, "%.6f", (double)histogram_from(i) * 1e-6);
+		else
+			strbuf_printf(sb, "%" PRIu64, histogram_from(i));
+		strbuf_printf(sb, ", %" PRIu64 ", %" PRIu64 "]", h->bins[i].blocks, h->bins[i].bytes);
+	}
+	strbuf_putc(sb, ']');
+}
+
+void json_summary(const struct summary *s, struct json_frames *frames, struct strbuf *sb)
+{
+	struct group_numbers numbers;
+
 	json_begin(sb);
 	put_target(sb, &s->target);
 	put_run(sb, &s->run);
 	put_totals(sb, &s->totals);
+	put_histogram(sb, "block_sizes", &s->sizes, false);
+	put_histogram(sb, "block_ages", &s->ages, true);
 	json_memory(sb, s);
-	put_groups(sb, s);
-	put_refs(sb, s);
+	if (group_numbers_make(s, &numbers) == 0) {
+		put_groups(sb, s, &numbers, frames);
+		put_refs(sb, s, &numbers, frames);
+	} else {
+		sb->err = -ENOMEM;
+	}
+	group_numbers_fini(&numbers);
 	put_ref_totals(sb, s);
-	put_double_frees(sb, s);
+	put_double_frees(sb, s, frames);
 	put_hidden(sb, s);
 	put_notes(sb, s);
-	json_lookup(s, sb);
+	json_lookup(s, frames, sb);
 }
 
 int out_json(const struct summary *s, size_t top, struct strbuf *sb)
@@ -407,7 +493,7 @@ int out_json(const struct summary *s, size_t top, struct strbuf *sb)
 	(void)top;
 	if (summary_error(s))
 		return summary_error(s);
-	json_summary(s, sb);
+	json_summary(s, NULL, sb);
 	strbuf_puts(sb, "}\n");
 	return strbuf_error(sb);
 }

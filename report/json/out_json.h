@@ -6,7 +6,7 @@
  *
  *	{ "mmattach": {version, schema},
  *	  "target":   {pid, comm, exe, cmdline},
- *	  "run":      {start, seconds, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
+ *	  "run":      {start, seconds, host, frontend, mode, duty, events, lost: {reason: count}, stacks_cut,
  *	               stacks_lost, ring_waits, ranges_left_out, stopped_seconds, stopped_known,
  *	               thread_seconds, hitting_threads, hitting_seconds, hitting_stopped_seconds,
  *	               probes: [{family, rule, module, hits, note}], gaps: [{start, seconds, why}],
@@ -18,10 +18,11 @@
  *	  "totals":   {allocs, frees, unmatched_frees, double_frees, live_blocks, live_bytes},
  *	  "runtime":  "CPython", "JVM", "Go", "V8" or null,
  *	  "memory":   {first: {at_s, anonymous, file, shared, swapped, heap}, last: the same, growth,
- *	               series: [[seconds, bytes]], explained} or null,
+ *	               series: [[seconds, bytes]], explained,
+ *	               code_copied} or null,
  *	  "children": [{pid, name, first, last, growth, series}],
- *	  "groups":   [{family, tag, blocks, bytes, bytes_direct, allocs, frees, bytes_taken, bytes_returned,
- *	                oldest_s, youngest_s, verdict, split, indirect_blocks, indirect_bytes,
+ *	  "groups":   [{number, family, tag, blocks, bytes, bytes_direct, allocs, frees, bytes_taken,
+ *	                bytes_returned, oldest_s, youngest_s, verdict, split, indirect_blocks, indirect_bytes,
  *	                indirect_groups: [{group, blocks, bytes}],
  *	                seen, turnover, why_unknown,
  *	                estimate: {allocs_per_minute, kept_blocks_per_minute, kept_bytes_per_minute,
@@ -31,8 +32,9 @@
  *	                survival: [{age_s, at_risk, gone, unknown}],
  *	                growth: {shape, bytes_per_minute, since_s}, series: [[seconds, bytes]], samples,
  *	                wrappers, stack_end,
- *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}]}],
- *	  "refs":     [{family, noun, objects, net, older, counted, oldest_s, youngest_s,
+ *	                stack: [{pc, module, build_id, offset, function, linkage, file, line, inlined}],
+ *	                freed_by: [{blocks, bytes, wrappers, stack_end, stack}]}],
+ *	  "refs":     [{number, family, noun, objects, net, older, counted, oldest_s, youngest_s,
  *	                growth: {shape, references_per_minute, since_s}, series: [[seconds, references]],
  *	                samples,
  *	                taken: [{per_object, count, kept, taken_in_all, several, as_many, module,
@@ -53,10 +55,10 @@
  * include what is suppressed and filtered.
  * verdict: base/verdict.h. bytes are the group's own: blocks that are lost with its blocks are counted in
  * indirect_bytes, and have groups of their own, in which bytes_direct is 0; indirect_groups has these by
- * their index in groups, as far as they are known. The order of groups and their numbers are those of the
- * text report. Without verdicts there are no indirect_... and no split. split: allocs and frees are the
- * stack's, and another group of it has them too; growth and series are the group's own. sums: all blocks of
- * the process; watched: the watched ones of these. why_not and allocator may be null.
+ * their index in groups, as far as they are known. number: [n] of the text report, where groups of one
+ * stack may be one (report/model/by_stack.h). Without verdicts there are no indirect_... and no split.
+ * split: allocs and frees are the stack's, and another group of it has them too; growth and series are the
+ * group's own. sums: all blocks of the process; watched: the watched ones of these. why_not and allocator may be null.
  * refs: objects of one signature (report/model/summary.h); taken has the most suspect call site first, and
  * series is that of this call site. object_list is present if it was asked for (--per-object): its counts are
  * in the order of taken and dropped. tag is null if there is none.
@@ -87,6 +89,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "report/json/json_frames.h"
 #include "report/model/summary.h"
 
 /*
@@ -95,7 +98,11 @@
  */
 must_check int out_json(const struct summary *s, size_t top, struct strbuf *sb);
 
-/* The same without the closing brace, for a caller that adds more members (report/json/out_scan_json.h). */
-void json_summary(const struct summary *s, struct strbuf *sb);
+/*
+ * The same without the closing brace, for a caller that adds more members (report/json/out_scan_json.h).
+ * @frames: as for json_stack; with a table the report is for a page (report/html): then a group has also
+ * "bytes_allocated", of all its allocations, and series are without points that a curve does not need.
+ */
+void json_summary(const struct summary *s, struct json_frames *frames, struct strbuf *sb);
 
 #endif

@@ -50,6 +50,7 @@ static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
 	json_key(sb, ",\n  ", "heap");
 	json_bool(sb, "{", "known", heap->known);
 	json_string(sb, ", ", "layout", heap->layout);
+	json_text(sb, ", ", "other_allocator", heap->other);
 	json_bool(sb, ", ", "adds_up", heap->adds_up);
 	json_number(sb, ", ", "system", sums.system);
 	json_number(sb, ", ", "used", sums.used);
@@ -65,6 +66,24 @@ static void put_heap(struct strbuf *sb, const struct scan_heap *heap)
 		put_arena(sb, &heap->arenas[i]);
 	}
 	strbuf_puts(sb, "]}");
+}
+
+static void put_trace(struct strbuf *sb, const struct scan_trace *t)
+{
+	if (!t->there || t->instead) {
+		json_text(sb, ",\n  ", "trace", NULL);
+		return;
+	}
+	json_key(sb, ",\n  ", "trace");
+	if (t->timed)
+		json_real(sb, "{", "seconds_before", t->seconds);
+	else
+		json_text(sb, "{", "seconds_before", NULL);
+	json_number(sb, ", ", "live", t->live);
+	json_number(sb, ", ", "same", t->same);
+	json_number(sb, ", ", "certain", t->certain);
+	json_number(sb, ", ", "resized", t->resized);
+	strbuf_putc(sb, '}');
 }
 
 static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
@@ -107,6 +126,7 @@ static void put_scan(struct strbuf *sb, const struct scan_report *r)
 	json_real(sb, ", ", "expected_seconds", v->expected_s);
 	put_memory(sb, &r->memory);
 	put_heap(sb, &r->heap);
+	put_trace(sb, &r->trace);
 	put_verdicts(sb, v);
 	put_doubts(sb, r);
 	strbuf_putc(sb, '}');
@@ -170,6 +190,7 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a)
 	}
 	strbuf_putc(sb, ']');
 	json_bool(sb, ", ", "chain_has_root", a->chain.root);
+	json_bool(sb, ", ", "chain_is_ring", a->chain.ring);
 	strbuf_putc(sb, '}');
 }
 
@@ -185,14 +206,19 @@ static void put_answers(struct strbuf *sb, const struct scan_report *r)
 	strbuf_putc(sb, ']');
 }
 
+void json_scan(const struct scan_report *r, struct json_frames *frames, struct strbuf *sb)
+{
+	json_summary(&r->summary, frames, sb);
+	put_scan(sb, r);
+	put_answers(sb, r);
+}
+
 int out_scan_json(const struct scan_report *r, size_t top, struct strbuf *sb)
 {
 	(void)top;
 	if (scan_error(r))
 		return scan_error(r);
-	json_summary(&r->summary, sb);
-	put_scan(sb, r);
-	put_answers(sb, r);
+	json_scan(r, NULL, sb);
 	strbuf_puts(sb, "}\n");
 	return strbuf_error(sb);
 }

@@ -6,20 +6,27 @@
  *	              indirect_bytes}]
  *	"scan":     {source: "process"|"core", core, threads, not_stopped, pauses, pause_seconds,
  *	             expected_seconds, memory: {copied, swapped, missing},
- *	             heap: {known, layout, adds_up, system, used, free: {blocks, bytes}, top, other, foreign,
- *	                    unseen, mmapped: {blocks, bytes, claimed},
+ *	             heap: {known, layout, other_allocator, adds_up, system, used, free: {blocks, bytes}, top,
+ *	                    other, foreign, unseen, mmapped: {blocks, bytes, claimed},
  *	                    arenas: [{address, system, walked, used, fast, tcache, bins: {blocks, bytes}, top,
  *	                              other}]},
+ *	             trace: {seconds_before, live, same, certain, resized},
  *	             judged, not_judged,
  *	             verdicts: {definite, indirect, possible, reachable, unknown: {blocks, bytes}},
  *	             doubts: ["..."], problems: [{address, what}], more_problems}
  *	"pointers": [{address, block, where, total,
  *	              pointers: [{place, at, value, offset, block, tid, register, from_sp, module,
  *	                          module_offset, symbol, symbol_offset}],
- *	              chain: [the same], chain_has_root}]	if it was asked (--who-points-at)
+ *	              chain: [the same], chain_has_root,
+ *	              chain_is_ring}]				if it was asked (--who-points-at)
  *
  * label: what the blocks of a group have in common if no stack is known: a C++ class, which is then also in
  * class, or a size; null for groups with a stack. block: {address, size, verdict, label} or null.
+ * other_allocator: one whose blocks are not listed, "jemalloc (libjemalloc.so.2)"; null if there is none.
+ * trace: of a scan with --with-trace: how long before the scan the watch ended (null: not known), how many
+ * blocks were live then, and how many blocks have the address and size of one of these now; of them `certain`
+ * were lost already, so they are the same blocks; the others may have been freed and allocated again.
+ * `resized` have the address of one and another size. null without a trace, or if no blocks could be listed.
  * place: "block", "register", "stack", "data", "tls", "allocator". offset: value minus the address that was
  * asked for, or minus the beginning of the block that contains it. claimed is null if the allocator's own
  * figure was not found. In "run", mode is "scan", frontend "ptrace" or "core"; verdicts are as in a watch,
@@ -30,6 +37,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "report/json/json_frames.h"
 #include "report/model/scan.h"
 
 /*
@@ -37,5 +45,8 @@
  * incomplete.
  */
 must_check int out_scan_json(const struct scan_report *r, size_t top, struct strbuf *sb);
+
+/* The same without the closing brace. @frames: as for json_stack (report/json/json.h). */
+void json_scan(const struct scan_report *r, struct json_frames *frames, struct strbuf *sb);
 
 #endif

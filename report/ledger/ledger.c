@@ -18,6 +18,7 @@ static int add_book(struct ledger *l)
 		return -ENOMEM;
 	*book = (struct ledger_book){ 0 };
 	addrmap_init(&book->gone, 0);
+	addrmap_init(&book->freed, sizeof(struct ledger_freed));
 	if (live_new(&book->live) < 0)
 		return -ENOMEM;
 	l->nbooks++;
@@ -53,6 +54,7 @@ static void book_fini(struct ledger_book *book)
 	live_free(book->live);
 	objects_free(book->objects);
 	addrmap_fini(&book->gone);
+	addrmap_fini(&book->freed);
 }
 
 void ledger_fini(struct ledger *l)
@@ -85,7 +87,7 @@ void ledger_fini(struct ledger *l)
 static size_t book_memory(const struct ledger_book *book)
 {
 	size_t sum = live_memory(book->live) + objects_memory(book->objects) + addrmap_memory(&book->gone) +
-		     book->places_size * sizeof(*book->places);
+		     addrmap_memory(&book->freed) + book->places_size * sizeof(*book->places);
 
 	for (size_t i = 0; i < book->nplaces; i++)
 		if (book->places[i].series.points)
@@ -179,9 +181,14 @@ const char *ledger_family_name(const struct ledger *l, uint32_t family)
 	return name ? name : "unnamed";
 }
 
+uint64_t ledger_age_us(const struct ledger *l, uint64_t birth_us)
+{
+	return birth_us < l->now_us ? l->now_us - birth_us : 0;
+}
+
 double ledger_age_s(const struct ledger *l, uint64_t birth_us)
 {
-	return birth_us < l->now_us ? (l->now_us - birth_us) / 1e6 : 0;
+	return (double)ledger_age_us(l, birth_us) / 1e6;
 }
 
 bool ledger_old_enough(const struct ledger *l, uint64_t birth_us, uint64_t least_us)

@@ -65,12 +65,25 @@ struct orphan {
 	uint64_t by, count;	/* as in the fact */
 };
 
+#define LEDGER_FREED_MAX 65536	/* pairs of stacks in a book */
+
+/* How many of a stack's blocks another stack freed. */
+struct ledger_freed {
+	uint64_t blocks, bytes;
+};
+
 struct ledger_book {
 	struct live *live;
 	struct objects *objects;	/* NULL: there was no event of an object */
 	uint64_t acquired, released;	/* references, of all objects over the run */
 	struct place *places;	/* by index of the stack; a stack beyond nplaces has only zeros */
 	size_t nplaces, places_size;
+	/*
+	 * What was freed by stacks that the run records (--free-stacks): (stack that allocated << 32 | stack
+	 * that freed) -> struct ledger_freed, by indices of stacks. Of more pairs than LEDGER_FREED_MAX the
+	 * later ones are not counted here.
+	 */
+	struct addrmap freed;
 	/* Addresses at which no older block or object exists any more, because an orphan has ended it. */
 	struct addrmap gone;
 };
@@ -243,6 +256,7 @@ bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, st
 			 struct live_block *b);
 
 /* The age, at the ledger's time, of a block or object born at @birth_us. */
+uint64_t ledger_age_us(const struct ledger *l, uint64_t birth_us);
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);
 /* Is that age at least @least_us? Always true if @least_us is 0. */
 bool ledger_old_enough(const struct ledger *l, uint64_t birth_us, uint64_t least_us);

@@ -82,7 +82,29 @@ static int take_held(struct ledger *l, const struct fact *f)
 	return r < 0 ? r : enter(l, f->block.addr, &b);
 }
 
-static int take_free(struct ledger *l, taddr addr)
+/* @by: number of the stack that freed it, + 1, or FACT_NONE. */
+static int count_freed(struct ledger *l, uint32_t family, const struct live_block *b, uint32_t by)
+{
+	struct addrmap *all = &l->books[family].freed;
+	struct ledger_freed *its;
+	uint32_t stack;
+	uint64_t key;
+	int r = ledger_stack_or_none(l, by, &stack);
+
+	if (r < 0 || stack == DEFS_NONE)
+		return r;
+	key = (uint64_t)b->stack << 32 | stack;
+	if (addrmap_count(all) >= LEDGER_FREED_MAX && !addrmap_get(all, key))
+		return 0;
+	its = addrmap_slot(all, key, NULL);
+	if (!its)
+		return -ENOMEM;
+	its->blocks++;
+	its->bytes += b->size;
+	return 0;
+}
+
+static int take_free(struct ledger *l, taddr addr, uint32_t by)
 {
 	struct live_block b;
 	struct place *p;
@@ -93,7 +115,7 @@ static int take_free(struct ledger *l, taddr addr)
 		return -ENOMEM;
 	p->frees++;
 	l->frees++;
-	return 0;
+	return count_freed(l, l->family, &b, by);
 }
 
 static int take_forget(struct ledger *l, taddr addr)
@@ -118,7 +140,7 @@ static int take_aside(struct ledger *l, const struct fact *f)
 	return r < 0 ? r : addrmap_put(&l->aside, f->block.key, &a);
 }
 
-static int take_aside_freed(struct ledger *l, uint64_t key)
+static int take_aside_freed(struct ledger *l, uint64_t key, uint32_t by)
 {
 	struct ledger_aside a;
 
@@ -128,7 +150,7 @@ static int take_aside_freed(struct ledger *l, uint64_t key)
 		return ledger_older_aside_freed(l, key, &a);
 	l->books[a.family].places[a.block.stack].frees++;
 	l->frees++;
-	return 0;
+	return count_freed(l, a.family, &a.block, by);
 }
 
 /* Put back the block that a realloc had removed, unless another block is there by now. */
@@ -199,8 +221,9 @@ static int take_event(struct ledger *l, const struct fact *f)
 	case MMT_ALLOC:
 		return take_alloc(l, f);
 	case MMT_FREE:
+		return take_free(l, f->block.addr, FACT_NONE);
 	case MMT_FREE_AT:
-		return take_free(l, f->block.addr);
+		return take_free(l, f->block.addr, f->block.stack + 1);
 	case MMT_OLD:
 		l->frees++;
 		l->unmatched_frees++;
@@ -210,7 +233,7 @@ static int take_event(struct ledger *l, const struct fact *f)
 	case MMT_ASIDE:
 		return take_aside(l, f);
 	case MMT_ASIDE_FREED:
-		return take_aside_freed(l, f->block.key);
+		return take_aside_freed(l, f->block.key, f->block.stack);
 	case MMT_ASIDE_BACK:
 		return take_aside_back(l, f->block.key);
 	case MMT_FORGET:

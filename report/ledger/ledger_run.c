@@ -68,6 +68,8 @@ static int take_run(struct ledger *l, const struct fact_run *run)
 		r = keep(l, run->mode, &l->run.mode);
 	if (r == 0)
 		r = keep(l, run->writer, &l->run.writer);
+	if (r == 0)
+		r = keep(l, run->host, &l->run.host);
 	l->has_run = true;
 	return r;
 }

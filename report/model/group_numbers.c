@@ -5,13 +5,28 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "report/model/by_stack.h"
 #include "report/model/refs_merge.h"
 #include "report/model/text_parts.h"
 
-static void number_groups(const struct text_part *part, struct group_numbers *e)
+/* By the indices of groups in the view, where the families' groups follow one another in the same order. */
+static int number_groups(const struct summary *s, struct group_numbers *e)
 {
-	for (size_t i = 0; i < part->n; i++)
-		e->of_group[part->first + i] = i + 1;
+	struct by_stack by_stack;
+	struct text_part part;
+	int r = by_stack_make(s, &by_stack);
+
+	for (size_t p = 0; p < text_parts(s) && r == 0; p++) {
+		text_part(&by_stack.view, p, &part);
+		if (part.family.refs)
+			continue;
+		e->count[p] = part.n;
+		for (size_t i = 0; i < s->ngroups; i++)
+			if (by_stack.index_of[i] >= part.first && by_stack.index_of[i] < part.first + part.n)
+				e->of_group[i] = by_stack.index_of[i] - part.first + 1;
+	}
+	by_stack_fini(&by_stack);
+	return r;
 }
 
 /* If groups were merged, all groups of the signature get the same number. */
@@ -49,13 +64,10 @@ int group_numbers_make(const struct summary *s, struct group_numbers *out)
 		return -ENOMEM;
 	for (size_t i = 0; i < text_parts(s) && r == 0; i++) {
 		text_part(s, i, &part);
-		out->count[i] = part.n;
 		if (part.family.refs)
 			r = number_merged(s, &part, out, &out->count[i]);
-		else
-			number_groups(&part, out);
 	}
-	return r;
+	return r < 0 ? r : number_groups(s, out);
 }
 
 void group_numbers_fini(struct group_numbers *e)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * group_numbers: the numbers that the text report gives to the groups of a family: "[3]", "[fd 3]". A group
- * of blocks has a number of its own; several groups of objects may share one (report/model/refs_merge.h).
+ * group_numbers: the numbers that the text report gives to the groups of a family: "[3]", "[fd 3]". Several
+ * groups may share one: those of one stack (report/model/by_stack.h), and groups of objects
+ * (report/model/refs_merge.h).
  */
 #ifndef MM_GROUP_NUMBERS_H
 #define MM_GROUP_NUMBERS_H

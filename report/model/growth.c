@@ -12,6 +12,7 @@
 #define LAST_PART (1 / 3.)	/* of the run: what counts as "now" */
 #define HARDLY 0.04		/* of the live bytes: if less is added in the last part, it is not growth */
 #define FALLEN 0.7		/* of the maximum: below that, it has fallen */
+#define RISEN 1.5		/* times the maximum before a flush: what came after it is not the same again */
 #define TOO_LATE 0.15		/* of the run: growth that came only in this last part cannot be classified */
 #define AT_ONCE 0.1		/* of the run */
 #define MIN_SECONDS 1.
@@ -297,18 +298,22 @@ static void judge(const struct growth_envelope *c, struct growth *out)
 
 /*
  * A flush in the first third of the run belongs to the start, and only what came after it is classified. A
- * later one means that the memory is freed again and again: it falls.
+ * later one means that the memory is freed again and again: it falls, unless clearly more came after
+ * it than there ever was.
  */
 static void judge_from_flush(const struct growth_envelope *c, size_t flush, struct growth *out)
 {
+	const double before = (double)envelope_top(c, c->p[flush].seconds);
 	const struct growth_envelope rest = {
 		&c->p[flush + 1], c->n - flush - 1, c->p[flush].seconds, c->end, c->p[flush].bytes, c->chance,
 	};
 
-	if (rest.start > c->start + (c->end - c->start) * LAST_PART || rest.n < MIN_POINTS)
-		judge_falling(c, out);
-	else
+	if (rest.start <= c->start + (c->end - c->start) * LAST_PART && rest.n >= MIN_POINTS)
 		judge(&rest, out);
+	else if ((double)envelope_last(c) > RISEN * before)
+		judge_unknown(c, out);
+	else
+		judge_falling(c, out);
 }
 
 void growth_classify(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
@@ -333,6 +338,18 @@ void growth_classify(const struct growth_point *points, size_t n, double seconds
 		judge(&c, out);
 	if (growth_rises(out) && kept < MIN_BLOCKS)
 		judge_unknown(&c, out);
+}
+
+void growth_see_ages(struct growth *g, double seconds, uint64_t frees, uint64_t blocks, double youngest_s)
+{
+	const double last = seconds - youngest_s;	/* when the youngest one was allocated */
+
+	if (g->shape == GROWTH_ONCE && frees > blocks && youngest_s < (seconds - g->since_s) / 2)
+		g->shape = GROWTH_LEVEL;
+	else if (g->shape == GROWTH_ONCE && blocks && last < g->since_s)
+		g->since_s = last;
+	else if (g->shape == GROWTH_LEVEL && blocks && !frees)
+		g->since_s = last;
 }
 
 bool growth_rises(const struct growth *g)

@@ -5,7 +5,7 @@
  *	grows		the last part of the run added at least half of what its share would be
  *	slows		less than that
  *	levelled off	hardly anything was added since some time before the end (`since_s`)
- *	at once		it came within a small part of the run, and stayed
+ *	once		it came within a small part of the run, and stayed
  *	falls		clearly more was live before than at the end
  *	too short	too little time, or too few blocks, for a conclusion
  */
@@ -20,10 +20,10 @@
 #define GROWTH_SHAPES(X)				\
 	X(UNKNOWN, unknown, "too short to say")		\
 	X(GROWS, grows, "grows")			\
-	X(SLOWS, slows, "grows more slowly")		\
+	X(SLOWS, slows, "still grows")		\
 	X(LEVEL, level, "levelled off")			\
-	X(ONCE, once, "came at once")			\
-	X(FALLS, falls, "falls")
+	X(ONCE, once, "all came")			\
+	X(FALLS, falls, "rose and fell")
 
 enum growth_shape {
 #define X(upper, lower, text) GROWTH_##upper,
@@ -50,6 +50,15 @@ struct growth {
  */
 void growth_classify(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
 		  uint64_t frees, struct growth *out);
+
+/*
+ * What the age of the youngest live block shows, which is known more exactly than the points of the series. What
+ * all came once is level if its blocks have been replaced since then, as those of a ring buffer are: more were
+ * freed than are live, and the youngest of the live @blocks is not that old. If none was freed, nothing was added
+ * since the youngest.
+ */
+void growth_see_ages(struct growth *g, double seconds, uint64_t frees, uint64_t blocks,
+			 double youngest_s);
 
 /* It grows; growth_goes_on: or it is too early to say that it does not. */
 bool growth_rises(const struct growth *g);

@@ -63,7 +63,7 @@ static size_t smaller(size_t a, size_t b)
 
 static void choose(struct row_choice *r, size_t top)
 {
-	size_t most = top ? smaller(top, ROWS_MAX) : ROWS_MAX;
+	size_t most = top ? smaller(top, ROWS_MAX) : r->n;
 	size_t kept = smaller(r->counts[ROWS_LIVE], most / SHARE),
 	       growing = smaller(r->counts[ROWS_GROWING], most / SHARE);
 

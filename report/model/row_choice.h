@@ -2,10 +2,11 @@
 /*
  * row_choice: which of many groups have a row in the table, and which are shown with their stacks.
  *
- * A table has at most ten rows in three parts: lost groups, in the order given; growing groups, the fastest
- * first; and live groups that do not grow, in the order given. No part crowds out the others. A group that is
- * reported with another one has no row. Groups with a row are always shown with their stacks, too; then come
- * the first of the others, up to the number that was asked for.
+ * A table has at most ten rows, or, if all groups are asked for, one for each, in three parts: lost groups,
+ * in the order given; growing groups, the fastest first; and live groups that do not grow, in the order given.
+ * No part crowds out the others. A group that is reported with another one has no row. Groups with a row are
+ * always shown with their stacks, too; then come the first of the others, up to the number that was asked
+ * for.
  */
 #ifndef MM_ROW_CHOICE_H
 #define MM_ROW_CHOICE_H

@@ -141,6 +141,8 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
 	survival_conclude(out->steps, s->late_seen, s->late_expected, &out->survival);
+	/* between two steps of age it is interpolated, and may be beyond what was watched */
+	out->survival.half_s = fmin(out->survival.half_s, seconds);
 	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
 }
@@ -148,6 +150,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why)
 {
 	its->survival.kind = SURVIVAL_UNKNOWN;
+	its->survival.low = its->may_keep_blocks.low = its->may_keep_bytes.low = 0;
 	its->doubt = why;
 	put_kept(its);
 }

@@ -125,6 +125,11 @@ void scan_account(const struct scan_heap *heap, struct scan_account *out)
 
 /* --- names --- */
 
+bool scan_allocator_is_other(const struct scan_report *r)
+{
+	return !r->heap.known && (r->heap.other || !r->core || !r->memory.missing);
+}
+
 const char *scan_verdict_text(enum verdict v)
 {
 	return v == VERDICT_UNKNOWN ? "in use" : verdict_text(v);

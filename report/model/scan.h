@@ -39,12 +39,31 @@ struct scan_arena {
 struct scan_heap {
 	bool known;			/* it is the C library's allocator, and its layout is known */
 	const char *layout;		/* which one; if it is not known, why */
+	/* "jemalloc (libjemalloc.so.2)", instead of it or beside it: its blocks are not listed. NULL: none */
+	const char *other;
 	bool adds_up;			/* its own figures and ours agree */
 	struct scan_arena *arenas;
 	size_t narenas;
 	struct summary_sum mmapped;
 	uint64_t mmapped_claimed;	/* the allocator's own figure; UINT64_MAX: it was not found */
 	uint64_t foreign_bytes, unseen_bytes;
+};
+
+/*
+ * What the blocks that were live at the end of a watch (--with-trace) are now. The same address and size do
+ * not prove that it is the same block: it may have been freed, and allocated again by other code.
+ */
+struct scan_trace {
+	bool there;
+	/* No blocks could be listed: those of the report are the trace's; there is nothing to count. */
+	bool instead;
+	bool timed;			/* seconds is known */
+	double seconds;			/* from the end of the watch to the scan */
+	uint64_t live;			/* at its end */
+	uint64_t same;			/* blocks in use with the address and the size of one of these */
+	/* Of them, lost already when the watch ended: nothing could have freed these since. */
+	uint64_t certain;
+	uint64_t resized;		/* in use with the address of one, but of another size */
 };
 
 /* Where the heap is corrupt. */
@@ -60,7 +79,8 @@ struct scan_block {
 	taddr addr;
 	uint64_t size;
 	enum verdict verdict;
-	const char *label;		/* its class, or NULL */
+	/* Its class; what allocated it (--with-trace); of a watch, its group, "[3] cache_insert"; or NULL. */
+	const char *label;
 };
 
 enum scan_place {
@@ -88,6 +108,8 @@ struct scan_chain {
 	size_t n;
 	/* The last link is in no block: it is a root, and makes all of them reachable. */
 	bool root;
+	/* No root: only links of the chain point at the last block. */
+	bool ring;
 };
 
 struct scan_answer {
@@ -107,6 +129,7 @@ struct scan_report {
 	uint32_t pauses;
 	struct scan_memory memory;
 	struct scan_heap heap;
+	struct scan_trace trace;
 	struct scan_problem *problems;
 	size_t nproblems;
 	uint64_t more_problems;		/* that are not listed */
@@ -136,6 +159,9 @@ struct scan_account {
 	struct summary_sum free;			/* bins, fastbins, tcaches */
 };
 void scan_account(const struct scan_heap *heap, struct scan_account *out);
+
+/* Are no blocks listed because of the allocator? Not if memory is missing in a core: that may be why. */
+bool scan_allocator_is_other(const struct scan_report *r);
 
 /* "definitely lost", as valgrind says it. */
 const char *scan_verdict_text(enum verdict v);

@@ -10,7 +10,8 @@
 #include "base/taddr.h"
 
 struct summary_frame {
-	taddr pc;		/* as unwound: the return address, but for the leaf */
+	taddr pc;		/* as unwound: the return address */
+	bool exact;		/* pc is the instruction itself: a signal interrupted it there */
 	const char *module;	/* path of the file */
 	const char *build_id;	/* hexadecimal */
 	uint64_t offset;	/* of pc in the module, as in its ELF file */

@@ -41,6 +41,7 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].samples);
 		free(s->groups[i].sampled);
 		free(s->groups[i].hangs);
+		free(s->groups[i].freed);
 	}
 	for (size_t i = 0; i < s->nrefs; i++)
 		refs_fini(&s->refs[i]);
@@ -230,7 +231,7 @@ void summary_add_family(struct summary *s, const struct summary_family *family)
 
 bool summary_stops_known(const struct summary_run *run)
 {
-	return strcmp(run->frontend, "gdb") != 0;
+	return strcmp(run->frontend, "gdb") != 0 && strcmp(run->frontend, "uprobe") != 0;
 }
 
 const struct summary_family *summary_family(const struct summary *s, const char *name)
@@ -241,6 +242,14 @@ const struct summary_family *summary_family(const struct summary *s, const char 
 		if (s->families[i].name && !strcmp(s->families[i].name, name))
 			return &s->families[i];
 	return &none;
+}
+
+int summary_set_freed(struct summary *s, struct summary_group *g, const struct summary_freed *list, size_t n)
+{
+	free(g->freed);
+	g->freed = summary_copy(s, list, n, sizeof(*list));
+	g->nfreed = g->freed ? n : 0;
+	return summary_error(s);
 }
 
 void summary_add_group(struct summary *s, const struct summary_group *group)
@@ -261,6 +270,8 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->series = summary_copy(s, group->series, group->npoints, sizeof(*g->series));
 	g->hangs = summary_copy(s, group->hangs, group->nhangs, sizeof(*g->hangs));
 	g->nhangs = g->hangs ? group->nhangs : 0;
+	g->freed = summary_copy(s, group->freed, group->nfreed, sizeof(*g->freed));
+	g->nfreed = g->freed ? group->nfreed : 0;
 	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
 	g->npoints = g->series ? group->npoints : 0;

@@ -22,6 +22,7 @@
 #include "base/verdict.h"
 #include "report/ledger/memories.h"
 #include "report/model/growth.h"
+#include "report/model/histogram.h"
 #include "report/model/stack.h"
 #include "report/sampling/estimate.h"
 #include "report/sampling/survival.h"
@@ -82,6 +83,12 @@ struct summary_sample {
 	struct survival_step steps[SURVIVAL_STEPS];
 };
 
+/* How many of a stack's blocks another stack has freed. */
+struct summary_freed {
+	uint64_t blocks, bytes;
+	struct stack_view stack;	/* borrowed: summary_keep_stack */
+};
+
 /* For a group of lost blocks: how much of another group, which is indirectly lost, is lost with it. */
 struct summary_hang {
 	size_t serial;			/* of the other group */
@@ -99,8 +106,15 @@ struct summary_group {
 	uint64_t bytes_taken, bytes_returned;	/* of ranges, over the run: as allocs and frees */
 	double oldest_s, youngest_s;	/* ages of the live blocks at the end */
 	enum verdict verdict;
-	/* The stack's calls are also those of another group, with another verdict. */
+	/* The stack's calls are also those of another group, with another verdict: */
 	bool split;
+	size_t split_from;		/* the serial number of the first one */
+	/*
+	 * Only in what by_stack.h makes of a summary: the group's own blocks, by verdict; and what is lost with
+	 * it but is in no group (hidden, or its allocation was not seen): kind.indirect_* is without that.
+	 * There split_from is the next group of the stack, after the last one the first.
+	 */
+	struct summary_sum parts[VERDICT_COUNT], uncounted;
 	struct growth growth;
 	struct growth_point *series;	/* live bytes, the last point at the run's end */
 	size_t npoints;
@@ -111,6 +125,12 @@ struct summary_group {
 	struct summary_hang *hangs;	/* most bytes first */
 	size_t nhangs;
 	bool held;			/* it is among the `hangs` of another group */
+	/*
+	 * By which stacks its stack's blocks were freed, most first (--free-stacks); they are in `frees`. In a
+	 * run that does not record it there are none.
+	 */
+	struct summary_freed *freed;
+	size_t nfreed;
 	struct summary_sample *sampled;	/* NULL: the run is not sampled, or nothing is known */
 	size_t serial;			/* how many were added before it; sorting does not change it */
 };
@@ -246,7 +266,8 @@ struct summary_target {
 struct summary_run {
 	int64_t start_ns;	/* wall clock, since 1970 */
 	double seconds;
-	const char *frontend;	/* "ptrace", "gdb" */
+	const char *host;		/* the name of the machine; NULL: not known */
+	const char *frontend;	/* "ptrace", "uprobe", "gdb" */
 	const char *mode;	/* "exact", "sampled" */
 	/*
 	 * Share of the time in which traps were planted: 1 if exact; sampled: the mean over sites that were
@@ -263,6 +284,8 @@ struct summary_run {
 	double thread_seconds;	/* all the time of its threads, summed over them; 0: not known */
 	uint64_t hitting;	/* threads that called a watched function; */
 	double hitting_seconds, hitting_stopped;	/* their time since then; of it, stopped */
+	/* bytes of code that the kernel has copied since traps were written there: no growth of the program */
+	uint64_t code_copied;
 	struct summary_lost *lost;
 	size_t nlost;
 	struct summary_probe *probes;
@@ -294,6 +317,7 @@ struct summary {
 	struct summary_target target;
 	struct summary_run run;
 	struct summary_totals totals;
+	struct histogram sizes, ages;	/* of live blocks of memory, also those that a filter hides */
 	struct summary_family *families;
 	size_t nfamilies;
 	struct summary_group *groups;
@@ -309,11 +333,13 @@ struct summary {
 	const struct lookup *lookup;
 	/* Of the interim reports, from 0; the last report has the next number. */
 	uint32_t round;
+	const char *interim;		/* of an interim report: that it is one; NULL: the watch is over */
 	struct summary_twice *twice;
 	size_t ntwice;
 	struct summary_suppression *suppressions;
 	size_t nsuppressions;
 	struct summary_hidden suppressed;	/* by suppressions */
+	const char *filters;	/* the options that hide groups: "--focus x, --min-bytes 4 KiB"; NULL: none */
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
 	struct summary_memory *memories;	/* of the process, and of its children */
 	size_t nmemories;
@@ -351,6 +377,9 @@ struct stack_view summary_keep_stack(struct summary *s, const struct stack_view 
 
 /* @g is a group of @s. The caller sorts the list. */
 void summary_add_hang(struct summary *s, struct summary_group *g, const struct summary_hang *hang);
+/* @g is a group of @s; copies the list, whose stacks @s keeps already. 0 or -ENOMEM. */
+must_check int summary_set_freed(struct summary *s, struct summary_group *g, const struct summary_freed *list,
+				 size_t n);
 /* Copies @group with its stack, series and samples, which stay the caller's. */
 void summary_add_group(struct summary *s, const struct summary_group *group);
 /* Likewise; the frames of its uses must outlive @s. */
@@ -376,6 +405,12 @@ enum summary_section {
 };
 
 enum summary_section summary_section(const struct summary *s, const struct summary_group *g);
+
+/*
+ * In what by_stack.h makes: a group that grows, of the same stack as the lost group @g, which does not. Blocks
+ * may be found lost only long after they are, so the leak may go on in that one. NULL: none.
+ */
+const struct summary_group *summary_grows_instead(const struct summary *s, const struct summary_group *g);
 
 /* The index of the group with this serial number, when @s is sorted. */
 size_t summary_index(const struct summary *s, size_t serial);
@@ -437,6 +472,8 @@ void summary_sort_uses(struct summary_use *uses, size_t n);
 size_t summary_near_uses(const struct summary_use *uses, size_t n);
 /* How many of these cannot be distinguished from the first. */
 size_t summary_like_uses(const struct summary_use *uses, size_t n);
+/* How many of the acquiring call sites stand out; these come first. 0: none does. */
+size_t summary_suspects(const struct summary_refs *r);
 
 uint64_t summary_lost_total(const struct summary *s);
 

@@ -38,7 +38,7 @@ enum summary_section summary_section(const struct summary *s, const struct summa
 
 	if (g->verdict == VERDICT_INDIRECT)
 		return g->held ? SUMMARY_HELD : SUMMARY_LOST;
-	if (g->verdict == VERDICT_DEFINITE ||
+	if (g->verdict == VERDICT_DEFINITE || g->parts[VERDICT_DEFINITE].blocks ||
 	    (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
 		return SUMMARY_LOST;
 	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
@@ -211,20 +211,37 @@ static void sort_refs(struct summary *s)
 
 /* --- all --- */
 
-void summary_sort(struct summary *s)
+int summary_sort_groups(struct summary *s)
 {
 	if (s->ngroups)
 		qsort_r(s->groups, s->ngroups, sizeof(*s->groups), compare_groups, s);
 	free(s->index_of);
 	s->index_of = calloc(s->ngroups + 1, sizeof(*s->index_of));
-	if (!s->index_of)
-		s->err = -ENOMEM;
 	for (size_t i = 0; s->index_of && i < s->ngroups; i++)
 		s->index_of[s->groups[i].serial] = i;
+	return s->index_of ? 0 : -ENOMEM;
+}
+
+void summary_sort(struct summary *s)
+{
+	if (summary_sort_groups(s) < 0)
+		s->err = -ENOMEM;
 	sort_refs(s);
 }
 
 size_t summary_index(const struct summary *s, size_t serial)
 {
 	return s->index_of[serial];
+}
+
+const struct summary_group *summary_grows_instead(const struct summary *s, const struct summary_group *g)
+{
+	const struct summary_group *at = g;
+
+	if (summary_section(s, g) != SUMMARY_LOST || g->growth.shape == GROWTH_GROWS)
+		return NULL;
+	while (at->split && (at = &s->groups[summary_index(s, at->split_from)]) != g)
+		if (growth_rises(&at->growth) && summary_section(s, at) == SUMMARY_GROWING)
+			return at;
+	return NULL;
 }

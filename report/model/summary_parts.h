@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "report/model/summary.h"
 
 /*
@@ -18,6 +19,9 @@ void *summary_copy(struct summary *s, const void *array, size_t n, size_t size);
 
 /* A copy with frames of its own, to be freed with free; without frames if out of memory. */
 struct stack_view summary_copy_stack(struct summary *s, const struct stack_view *stack);
+
+/* The groups alone, and index_of. 0 or -ENOMEM. */
+must_check int summary_sort_groups(struct summary *s);
 
 /* The larger number first. */
 static inline int summary_compare_numbers(uint64_t a, uint64_t b)

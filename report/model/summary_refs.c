@@ -168,6 +168,13 @@ size_t summary_like_uses(const struct summary_use *uses, size_t n)
 	return like;
 }
 
+size_t summary_suspects(const struct summary_refs *r)
+{
+	size_t n = r->net > 0 ? summary_like_uses(r->acquired, r->nacquired) : 0;
+
+	return n < r->nacquired ? n : 0;
+}
+
 int summary_refs_rank(const struct summary_refs *r)
 {
 	if (!r->older)

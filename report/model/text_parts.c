@@ -46,7 +46,7 @@ static const char *family_at(const struct summary *s, const struct text_part *pa
 /*
  * Things that are not memory have no size, or the size 1 each, so that their number can be drawn as a series.
  */
-static bool is_plain(const struct summary_family *f)
+bool text_family_is_plain(const struct summary_family *f)
 {
 	return f->refs || (strcmp(f->noun, "block") && (!f->bytes || f->bytes == f->live));
 }
@@ -58,7 +58,7 @@ void text_part(const struct summary *s, size_t i, struct text_part *out)
 	*out = (struct text_part){
 		.family = s->nfamilies ? s->families[i] : all_of(s), .several = s->nfamilies > 1,
 	};
-	out->plain = is_plain(&out->family);
+	out->plain = text_family_is_plain(&out->family);
 	n = out->family.refs ? s->nrefs : s->ngroups;
 	while (out->first < n && !is_of(&out->family, family_at(s, out, out->first)))
 		out->first++;

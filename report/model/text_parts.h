@@ -20,6 +20,9 @@ struct text_part {
 	size_t first, n;	/* its groups, in summary.groups or in summary.refs */
 };
 
+/* Is it of things that are not memory: descriptors, objects? Their sizes mean nothing. */
+bool text_family_is_plain(const struct summary_family *f);
+
 /* How many parts there are, at least one; and one of them. @s is sorted. */
 size_t text_parts(const struct summary *s);
 void text_part(const struct summary *s, size_t i, struct text_part *out);

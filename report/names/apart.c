@@ -100,9 +100,11 @@ static struct apart from_other(const struct stack_view *a, const struct stack_vi
 
 void apart_find(const struct summary_group *const *rows, size_t n, struct apart *out)
 {
+	const size_t compared = n < APART_MAX ? n : APART_MAX;
+
 	for (size_t i = 0; i < n; i++) {
 		out[i] = (struct apart){ .by = APART_NOTHING };
-		for (size_t j = 0; j < n; j++) {
+		for (size_t j = 0; j < compared && i < compared; j++) {
 			struct apart other;
 
 			if (i == j || !same_row(rows[i], rows[j]))

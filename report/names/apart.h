@@ -28,7 +28,11 @@ struct apart {
 	bool arguments;		/* in addition to by, or alone */
 };
 
-/* For each of @rows[0..n), what distinguishes it from the others, in @out[0..n). It compares n * n stacks. */
+/*
+ * For each of @rows[0..n), what distinguishes it from the others, in @out[0..n). It compares n * n stacks: of
+ * more than APART_MAX rows only the first ones with each other.
+ */
+#define APART_MAX 200
 void apart_find(const struct summary_group *const *rows, size_t n, struct apart *out);
 
 #endif

@@ -11,7 +11,7 @@ static size_t count_of(const struct defs_frame *f)
 
 static struct summary_frame plain(const struct defs *d, const struct defs_frame *f)
 {
-	struct summary_frame out = { .pc = f->pc, .wrapper = f->skip };
+	struct summary_frame out = { .pc = f->pc, .exact = f->exact, .wrapper = f->skip };
 	const struct defs_module *m = f->module == DEFS_NONE ? NULL : &d->modules[f->module];
 
 	if (m) {

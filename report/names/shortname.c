@@ -8,9 +8,11 @@
 #include "report/names/shortname.h"
 
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #define PARTS_MAX 64
+#define LEVELS_MAX 2		/* of template arguments that are worth reading */
 #define NESTED_MAX 200		/* depth of nested brackets */
 
 struct part {
@@ -237,13 +239,35 @@ static void put_part(struct strbuf *sb, const struct part *part)
 	strbuf_append(sb, part->text, part->plain);
 }
 
+/* Not the version of the library's ABI: libstdc++'s __cxx11, libc++'s __1. */
 static bool is_shown(const struct part *part)
 {
-	return !begins(part->text, "(anonymous namespace)");
+	return !begins(part->text, "(anonymous namespace)") && !begins(part->text, "__cxx11::") &&
+	       !begins(part->text, "__1::");
 }
 
-/* The template arguments, each in its short form; "<" may have a blank or "::" before it. */
-static void put_arguments(struct strbuf *sb, const struct part *part)
+/* What the library's templates have as arguments if nothing else is written. */
+static bool is_default(const char *argument)
+{
+	static const char *const of_library[] = {
+		"std::allocator<", "std::char_traits<", "std::default_delete<", "std::less<",
+		"std::hash<", "std::equal_to<", "alloc::alloc::Global",
+		"(__gnu_cxx::_Lock_policy)",
+	};
+
+	for (size_t i = 0; i < sizeof(of_library) / sizeof(of_library[0]); i++)
+		if (begins(argument, of_library[i]))
+			return true;
+	return false;
+}
+
+static void shorten(struct strbuf *sb, const char *name, unsigned levels, size_t width);
+
+/*
+ * The template arguments, each in its short form, with @levels - 1 levels of its own; "<" may have a blank or
+ * "::" before it.
+ */
+static void put_arguments(struct strbuf *sb, const struct part *part, unsigned levels)
 {
 	const char *end = part->text + part->whole - 1, *p = part->text + part->plain;
 
@@ -260,13 +284,15 @@ static void put_arguments(struct strbuf *sb, const struct part *part)
 		for (last = p; last > from && last[-1] == ' '; last--)
 			;
 		strbuf_append(&text, from, last > from ? (size_t)(last - from) : 0);
+		if (before == ',' && is_default(strbuf_str(&text)))
+			continue;
 		strbuf_puts(sb, before == '<' ? "<" : ", ");
-		shortname(sb, strbuf_str(&text), 0);
+		shorten(sb, strbuf_str(&text), levels - 1, 0);
 	}
 	strbuf_putc(sb, '>');
 }
 
-static void put_from(struct strbuf *sb, const struct parts *parts, size_t from, bool arguments)
+static void put_from(struct strbuf *sb, const struct parts *parts, size_t from, unsigned levels)
 {
 	bool first = true;
 
@@ -275,17 +301,17 @@ static void put_from(struct strbuf *sb, const struct parts *parts, size_t from, 
 			continue;
 		strbuf_puts(sb, first ? "" : "::");
 		put_part(sb, &parts->list[i]);
-		if (arguments)
-			put_arguments(sb, &parts->list[i]);
+		if (levels)
+			put_arguments(sb, &parts->list[i], levels);
 		first = false;
 	}
 }
 
-static bool fits(const struct parts *parts, size_t from, bool arguments, size_t width)
+static bool fits(const struct parts *parts, size_t from, unsigned levels, size_t width)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
 
-	put_from(&sb, parts, from, arguments);
+	put_from(&sb, parts, from, levels);
 	return sb.len <= width;
 }
 
@@ -298,40 +324,64 @@ static bool is_unnamed(const struct part *part)
  * A part without a name of its own is meaningless without its scope. Its operator() is left out: it can only
  * be called that way.
  */
-static void put_short(struct strbuf *sb, struct parts *parts, bool arguments, size_t width)
+static void put_short(struct strbuf *sb, struct parts *parts, unsigned levels, size_t width)
 {
 	size_t from = 0, least;
 
 	if (parts->n > 2 && begins(parts->list[parts->n - 1].text, "operator()") &&
-	    is_unnamed(&parts->list[parts->n - 2]) && !fits(parts, 0, arguments, width))
+	    is_unnamed(&parts->list[parts->n - 2]) && !fits(parts, 0, levels, width))
 		parts->n--;
 	least = parts->n > 1 && is_unnamed(&parts->list[parts->n - 1]) && width ? 2 : 1;
-	while (from + least < parts->n && !fits(parts, from, arguments, width))
+	while (from + least < parts->n && !fits(parts, from, levels, width))
 		from++;
-	put_from(sb, parts, from, arguments);
+	put_from(sb, parts, from, levels);
 }
 
-static void shorten(struct strbuf *sb, const char *name, bool arguments, size_t width)
+static void shorten(struct strbuf *sb, const char *name, unsigned levels, size_t width)
 {
 	cleanup_strbuf struct strbuf unwrapped = STRBUF_INIT;
 	struct parts parts;
 
 	if (unwrap(&unwrapped, name))
-		shorten(sb, strbuf_str(&unwrapped), arguments, width);
+		shorten(sb, strbuf_str(&unwrapped), levels, width);
 	else if (split(name, &parts))
-		put_short(sb, &parts, arguments, width);
+		put_short(sb, &parts, levels, width);
 	else
 		strbuf_puts(sb, name);
 }
 
 void shortname(struct strbuf *sb, const char *name, size_t width)
 {
-	shorten(sb, name, false, width);
+	shorten(sb, name, 0, width);
 }
 
 void shortname_arguments(struct strbuf *sb, const char *name, size_t width)
 {
-	shorten(sb, name, true, width);
+	shorten(sb, name, 1, width);
+}
+
+/* false: it does not fit, or has lost even the class that it belongs to. */
+static bool put_level(struct strbuf *sb, const char *name, unsigned levels, size_t width)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT, whole = STRBUF_INIT, last = STRBUF_INIT;
+
+	shorten(&text, name, levels, width);
+	shorten(&whole, name, levels, SIZE_MAX);
+	shorten(&last, name, levels, 0);
+	if (text.len > width || (text.len < whole.len && text.len == last.len))
+		return false;
+	strbuf_puts(sb, strbuf_str(&text));
+	if (text.err && !sb->err)
+		sb->err = text.err;
+	return true;
+}
+
+void shortname_full(struct strbuf *sb, const char *name, size_t width)
+{
+	for (unsigned levels = LEVELS_MAX; levels; levels--)
+		if (put_level(sb, name, levels, width))
+			return;
+	shorten(sb, name, 0, width);
 }
 
 void shortname_base(struct strbuf *sb, const char *name, bool *templated)

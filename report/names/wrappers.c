@@ -3,7 +3,8 @@
  * wrappers: see wrappers.h. C functions are known by name, from the lists below; the C++ and Rust libraries
  * as a whole, by their namespaces: a user whose program grows a std::vector looks for the code that does so,
  * not for the vector's. But where a library calls back, the user's code may be compiled into a library
- * function and appear under its name: such functions are shown.
+ * function and appear under its name: such functions are shown, unless they are known only to hold what
+ * they are given (std::function's own, push_back).
  *
  * The linkage name decides if it is known. A demangled name may begin with the return type ("std::string
  * name::of<int>(int)"), so the function's own part of it is looked for.
@@ -12,6 +13,9 @@
 
 #include <stdbool.h>
 #include <string.h>
+
+#include "base/strbuf.h"
+#include "report/names/shortname.h"
 
 /* Allocators proper, for the case that one is built on another, or maps memory from the kernel. */
 static const char *const allocators[] = {
@@ -31,6 +35,11 @@ static const char *const c_functions[] = {
 	"asprintf_chk",
 	"vasprintf_chk",
 	"vasprintf_internal",
+	/* below these */
+	"vfprintf_internal",
+	"IO_default_xsputn",
+	"IO_padn",
+	"IO_str_overflow",
 	"getline",
 	"getdelim",
 	"IO_getdelim",
@@ -173,6 +182,17 @@ static const char *const rust_readable[] = {
 
 static const char *const callbacks[] = { "_invoke", "_Invoke", "_M_run", "{lambda", "{closure", "UlvE" };
 
+/*
+ * They store or copy the function object that is in their name, and do not call it: std::function,
+ * containers, threads.
+ */
+static const char *const holders[] = {
+	"_M_create",	   "_M_init_functor",	 "_M_manager",	      "_M_clone",	 "function",
+	"thread",	   "_S_make_state",	 "make_shared",	      "allocate_shared", "make_unique",
+	"push_back",	   "emplace_back",	 "emplace",	      "insert",		 "allocate",
+	"operator=",	   "_M_realloc_insert", "_M_realloc_append", "_M_insert_aux", "_M_allocate", "construct",
+};
+
 #define ALLOCATOR_DEPTH 32	/* frames in the allocator, at most */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -270,14 +290,32 @@ static bool is_rust(const struct summary_frame *f, const char *linkage)
 	       ends_with(f->file, ".rs");
 }
 
+/*
+ * What was inlined may have no name but its own, without a namespace: "_M_create<serve()::<lambda()> >". Of
+ * what it calls back there is then a frame, too.
+ */
+static bool is_of_library_header(const struct summary_frame *f)
+{
+	return f->inlined && !f->linkage && f->file &&
+	       (strstr(f->file, "/include/c++/") || strstr(f->file, "/c++/v1/"));
+}
+
 static bool is_of_a_library(const struct summary_frame *f, const char *linkage)
 {
 	const char *own = own_part(f->function ? f->function : "");
 
-	return begins_with_any(linkage, cxx_linkage, COUNT(cxx_linkage)) ||
+	return is_of_library_header(f) || begins_with_any(linkage, cxx_linkage, COUNT(cxx_linkage)) ||
 	       begins_with_any(own, cxx_readable, COUNT(cxx_readable)) ||
 	       strstr(own, "::operator new(") || strstr(own, "::operator new[](") ||
 	       (is_rust(f, linkage) && begins_with_any(own, rust_readable, COUNT(rust_readable)));
+}
+
+bool wrappers_is_of_library(const struct summary_frame *f)
+{
+	const char *linkage = f->linkage ? f->linkage : f->function;
+
+	return linkage && is_of_a_library(f, linkage) &&
+	       !strstr(own_part(f->function ? f->function : ""), "operator new");
 }
 
 static bool calls_back(const char *name)
@@ -288,6 +326,25 @@ static bool calls_back(const char *name)
 	return false;
 }
 
+static bool holds(const char *function)
+{
+	cleanup_strbuf struct strbuf base = STRBUF_INIT;
+	bool templated;
+
+	shortname_base(&base, function, &templated);
+	for (size_t i = 0; i < COUNT(holders); i++)
+		if (!strcmp(strbuf_str(&base), holders[i]))
+			return true;
+	return false;
+}
+
+static bool may_call_back(const struct summary_frame *f, const char *linkage)
+{
+	if (!calls_back(linkage) && !(f->function && calls_back(f->function)))
+		return false;
+	return !f->function || !holds(f->function);
+}
+
 static bool is_wrapper(const struct summary_frame *f)
 {
 	const char *linkage = f->linkage ? f->linkage : f->function;
@@ -296,8 +353,7 @@ static bool is_wrapper(const struct summary_frame *f)
 		return f->wrapper;
 	if (is_c_function(linkage))
 		return true;
-	return is_of_a_library(f, linkage) && !calls_back(linkage) &&
-	       !(f->function && calls_back(f->function));
+	return is_of_a_library(f, linkage) && !may_call_back(f, linkage);
 }
 
 /* Is it called so, or is it a clone that the compiler made of it: f.part.0? */

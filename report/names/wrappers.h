@@ -29,4 +29,7 @@ void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *sk
  */
 size_t wrappers_count(const struct summary_frame *frames, size_t n);
 
+/* Is it a function of the C++ or Rust library that was called by name: not operator new? */
+bool wrappers_is_of_library(const struct summary_frame *f);
+
 #endif

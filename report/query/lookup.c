@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/model/text_parts.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 #include "report/query/lookup_parts.h"
@@ -246,14 +247,15 @@ static int fill_at(struct lookup_search *se)
 static int look_through(struct lookup_search *se, uint32_t family)
 {
 	const struct live *live = se->ledger->books[family].live;
-	size_t listed = lookup_lists_blocks(se);
 	struct live_block b;
 	taddr addr;
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && live_next(live, &at, &addr, &b);) {
+		const size_t group = se->lk->ngroups ? group_of(se, family, &b) : 0;
+
 		hit_spots(se, family, addr, &b);
-		if (listed && group_of(se, family, &b) == listed)
+		if (group && lookup_lists_group(se, group - 1))
 			r = lookup_list_block(se, addr, &b);
 	}
 	return r;
@@ -289,4 +291,15 @@ int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *gr
 	free(se.spots);
 	free(se.hits);
 	return r < 0 ? r : summary_error(s);
+}
+
+void lookup_put_number(const struct summary *s, const struct lookup_found *f, struct strbuf *sb)
+{
+	struct text_part part;
+
+	for (size_t i = 0; i < text_parts(s); i++) {
+		text_part(s, i, &part);
+		if (f->group >= part.first && f->group < part.first + part.n && part.family.refs == f->refs)
+			text_number(sb, &part, f->entry - 1);
+	}
 }

@@ -21,6 +21,7 @@
 
 #include "base/addrmap.h"
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "base/taddr.h"
 #include "report/ledger/ledger.h"
 #include "report/model/groupmap.h"
@@ -89,5 +90,8 @@ void lookup_fini(struct lookup *lk);
  */
 must_check int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *groups,
 			     uint64_t older_than_us, bool keep_wrappers, struct summary *s);
+
+/* The number of the group of @f, as the report has it: "[3]". @f->entry is not 0. */
+void lookup_put_number(const struct summary *s, const struct lookup_found *f, struct strbuf *sb);
 
 #endif

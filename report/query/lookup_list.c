@@ -141,9 +141,12 @@ static bool lists_objects(const struct lookup_search *se)
 	return part.family.refs;
 }
 
-size_t lookup_lists_blocks(const struct lookup_search *se)
+bool lookup_lists_group(const struct lookup_search *se, size_t group)
 {
-	return se->lk->ngroups && !lists_objects(se) ? se->lk->groups[0] + 1 : 0;
+	for (size_t i = 0; i < se->lk->ngroups; i++)
+		if (se->lk->groups[i] == group)
+			return !lists_objects(se);
+	return false;
 }
 
 int lookup_list_block(struct lookup_search *se, taddr addr, const struct live_block *b)

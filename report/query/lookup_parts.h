@@ -34,8 +34,11 @@ struct lookup_search {
 
 /* Find the group that is meant; if there is none, fill @why. 0 or -ENOMEM. */
 must_check int lookup_find_entry(struct lookup_search *se);
-/* The group whose blocks are listed, as index in summary.groups + 1; 0 if no blocks are listed. */
-size_t lookup_lists_blocks(const struct lookup_search *se);
+/*
+ * Are blocks of the group with this index in summary.groups listed? Blocks of one stack with several verdicts
+ * are several groups there, with one number.
+ */
+bool lookup_lists_group(const struct lookup_search *se, size_t group);
 /* Add a live block of that group to the list. 0 or -ENOMEM. */
 must_check int lookup_list_block(struct lookup_search *se, taddr addr, const struct live_block *b);
 /* Add the objects, if the group has objects, and sort the list. 0 or -ENOMEM. */

@@ -3,8 +3,12 @@
 #include "report/query/select.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
+
+#include "base/strbuf.h"
+#include "report/model/format_text.h"
 
 struct pattern {
 	regex_t regex;
@@ -67,11 +71,35 @@ static bool matches(const struct pattern *p, const char *text)
 	return text && regexec(&p->regex, text, 0, NULL, 0) == 0;
 }
 
+/* As in reports: the name of the file, and the offset in it. */
+static bool matches_offset(const struct pattern *p, const struct summary_frame *f)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (!f->module)
+		return false;
+	strbuf_puts(&text, format_base(f->module));
+	strbuf_printf(&text, "+0x%" PRIx64, f->offset);
+	return !strbuf_error(&text) && matches(p, strbuf_str(&text));
+}
+
+/* As in reports: "svc.c:42". */
+static bool matches_line(const struct pattern *p, const struct summary_frame *f)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (!f->file || f->line <= 0)
+		return false;
+	strbuf_printf(&text, "%s:%d", f->file, f->line);
+	return !strbuf_error(&text) && matches(p, strbuf_str(&text));
+}
+
 static bool matches_any_frame(const struct pattern *p, const struct summary_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (matches(p, frames[i].function) || matches(p, frames[i].module) ||
-		    matches(p, frames[i].file))
+		    matches(p, frames[i].file) || matches_line(p, &frames[i]) ||
+		    matches_offset(p, &frames[i]))
 			return true;
 	return false;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * select: which stacks the user wants to see (--focus, --ignore): regular expressions, matched against each
- * frame's function, module path and source file. With several --focus one must match; no --ignore may.
+ * frame's function, module path and source file, and "svc+0x1234", as reports print it. With several --focus
+ * one must match; no --ignore may.
  */
 #ifndef MM_SELECT_H
 #define MM_SELECT_H

@@ -35,7 +35,7 @@ int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t 
 
 	out->all = NULL;
 	refowners_init(&out->owners, l, family);
-	r = stack_groups_make(l, family, opt->older_than_us, same_as, &out->stacks);
+	r = stack_groups_make(l, family, opt->older_than_us, false, same_as, &out->stacks);
 	if (r < 0)
 		return r;
 	out->all = calloc(out->stacks.n + 1, sizeof(*out->all));

@@ -11,10 +11,12 @@
 #define LATE_FEW 0.05		/* leaks: at most this share of the old ones is freed */
 #define LATE_LOST 0.2		/* leaks: of at most this share of them the fate is unknown */
 #define LATE_MANY 0.3		/* freed: at least this share of the old ones is freed */
-#define SHARE_GONE 0.05		/* freed: at most this share is left */
+/* freed: at most this share is left, and it may be only what SURVIVAL_CHANCE explains */
+#define SHARE_GONE 0.05
 /* if a share from this to SURVIVAL_CHANCE is left, these may be other blocks; if less, they are */
 #define SHARE_NONE 0.005
 #define NOTICED 3.0		/* address reuses to be expected; then it is not chance that none is seen */
+#define NEARLY_ALL 0.9		/* of the allocations are seen: what reuse was noticed was nearly all there was */
 #define TABLE_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 
 static const double ages[SURVIVAL_STEPS] = {
@@ -150,7 +152,7 @@ static enum survival_kind kind_of(const struct survival *s)
 		return SURVIVAL_UNKNOWN;
 	if (survival_is_still(s) && s->share > SHARE_NONE)
 		return s->share > SURVIVAL_CHANCE ? SURVIVAL_STAYS : SURVIVAL_UNKNOWN;
-	if (s->share <= SHARE_GONE || s->late >= LATE_MANY)
+	if ((s->share <= SHARE_GONE && s->low <= SURVIVAL_CHANCE) || s->late >= LATE_MANY)
 		return SURVIVAL_GOES;
 	return SURVIVAL_UNKNOWN;
 }
@@ -205,7 +207,11 @@ enum survival_doubt survival_doubt(struct survival *s, double sees)
 					  : s->late > LATE_FEW * sees ? SURVIVAL_NOTICED
 								      : SURVIVAL_SURE;
 
-	if (s->kind != SURVIVAL_STAYS || doubt == SURVIVAL_SURE)
+	if (doubt == SURVIVAL_SURE)
+		return SURVIVAL_SURE;
+	if (doubt == SURVIVAL_UNNOTICED || sees < NEARLY_ALL)
+		s->low = 0;
+	if (s->kind != SURVIVAL_STAYS)
 		return SURVIVAL_SURE;
 	s->kind = SURVIVAL_UNKNOWN;
 	return doubt;

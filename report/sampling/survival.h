@@ -89,10 +89,11 @@ bool survival_is_still(const struct survival *s);
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS]);
 
 /*
- * Only a part @sees (0 to 1) of what the site allocates was seen. `stays` becomes unknown in two cases.
- * UNNOTICED: if each block had lived for a third of the age that they seem to reach, reuse of their addresses
- * would hardly have been noticed. NOTICED: reuse was noticed more often than is possible with blocks that
- * stay, so even more went unnoticed. OTHERS, that what is left may be blocks of other allocation sites, is
+ * Only a part @sees (0 to 1) of what the site allocates was seen. In two cases the blocks at the tracked
+ * addresses may be others: then `stays` becomes unknown, and the share that is left, of any kind, may be 0
+ * (low). UNNOTICED: if each block had lived for a third of the age that they seem to reach, reuse of their
+ * addresses would hardly have been noticed. NOTICED: reuse was noticed more often than is possible with blocks
+ * that stay, so even more went unnoticed. OTHERS, that what is left may be blocks of other allocation sites, is
  * decided in report/model/sampled_others.h.
  */
 enum survival_doubt { SURVIVAL_SURE, SURVIVAL_UNNOTICED, SURVIVAL_NOTICED, SURVIVAL_OTHERS };

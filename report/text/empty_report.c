@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "report/model/format_text.h"
+#include "report/text/text_memory.h"
 
 #define SHORT_SECONDS 30
 
@@ -77,6 +78,9 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 	else if (sums->dropped)
 		strbuf_puts(sb, "References were released, but none was acquired in the watch: "
 				"watch for longer (-d).\n");
+	else if (text_memory_children_grow(s))
+		strbuf_puts(sb, "None of the watched functions was called in this process itself: its children "
+				"do the work.\n");
 	else if (sums->blocks)
 		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, "
 				"or it allocates in another\n"
@@ -116,13 +120,32 @@ static bool any_hidden(const struct summary_hidden *h)
 	return h->groups || h->ref_groups;
 }
 
+static void put_hidden(struct strbuf *sb, const struct summary *s)
+{
+	const bool filtered = any_hidden(&s->filtered);
+
+	strbuf_puts(sb, "All that is still live is hidden by ");
+	strbuf_puts(sb, any_hidden(&s->suppressed) ? "suppressions" : "");
+	strbuf_puts(sb, any_hidden(&s->suppressed) && filtered ? " and by " : "");
+	if (filtered)
+		strbuf_text(sb, s->filters ? s->filters : "options");
+	strbuf_puts(sb, ": see the end of this report.\n");
+}
+
+/* Blocks that are too young for --older-than are in no group, and are not hidden. */
+static void put_too_young(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, "Nothing that is still live is shown, by ");
+	strbuf_text(sb, s->filters);
+	strbuf_puts(sb, ".\n");
+}
+
 void empty_report_put(struct strbuf *sb, const struct summary *s)
 {
 	const struct sums sums = add_up(s);
 
 	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
-		strbuf_puts(sb, "All that is still live is hidden by suppressions or by options: "
-				"see the end of this report.\n");
+		put_hidden(sb, s);
 	else if (!sums.kept && only_ranges(s))
 		put_not_grown(sb, s, &sums);
 	else if (summary_is_sampled(&s->run))
@@ -131,4 +154,6 @@ void empty_report_put(struct strbuf *sb, const struct summary *s)
 		put_unseen(sb, s, &sums);
 	else if (!sums.kept)
 		put_clean(sb, s, &sums);
+	else if (s->filters)
+		put_too_young(sb, s);
 }

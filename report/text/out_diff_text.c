@@ -13,13 +13,15 @@
 #include "report/model/text_parts.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
+#include "report/text/groups/wrap.h"
+#include "report/text/text_diff_process.h"
+#include "report/text/text_filter.h"
 
 #define COLUMN_NUMBER 6
 #define COLUMN_DELTA 10
 #define COLUMN_SIDE 9
 #define COLUMN_CHANGE 9
 #define RATES_WIDER 4	/* how much wider the columns of numbers are if some are rates */
-#define APART_MAX 200	/* rows that are compared with one another */
 #define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
 
 /* "range", "descriptor"; "block" if families have different nouns: it is the only one that fits all. */
@@ -138,10 +140,16 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 
 static void put_times(struct strbuf *sb, const struct diff *d)
 {
-	if (d->by_rate)
-		strbuf_puts(
-			sb,
-			"the watches were not equally long, so what grows is compared by bytes a minute\n");
+	cleanup_strbuf struct strbuf line = STRBUF_INIT;
+
+	if (!d->by_rate)
+		return;
+	strbuf_puts(&line, "the watches were not equally long: of a group that grows, the table has the live bytes "
+			   "per minute of watch. A group of which the longer watch had as much after ");
+	format_seconds(&line, diff_equal_seconds(d));
+	strbuf_puts(&line, " counts as the same");
+	strbuf_putc(&line, '\n');
+	wrap(sb, &line, d->new->columns ? d->new->columns : WRAP_WIDTH, 0);
 }
 
 static void put_rate_change(struct strbuf *sb, double change)
@@ -247,6 +255,8 @@ static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, co
 	}
 	put_verdict(sb, g->group, g->mixed);
 	strbuf_putc(sb, '\n');
+	if (g->several)
+		strbuf_puts(sb, "    of several stacks with these functions; one of them:\n");
 	text_stack(sb, &g->group->stack);
 }
 
@@ -309,8 +319,7 @@ static void put_rows(struct strbuf *sb, const struct diff *d, const struct row_c
 	n = choose_rows(d, rows, shown);
 	for (size_t i = 0; i < n; i++)
 		groups[i] = shown[i]->group;
-	if (n <= APART_MAX)
-		apart_find(groups, n, apart);
+	apart_find(groups, n, apart);
 	for (size_t i = 0, number = 0; i < n; i++)
 		put_row(sb, d, more(shown[i]) ? ++number : 0, shown[i], &apart[i]);
 }
@@ -326,6 +335,80 @@ static void put_table(struct strbuf *sb, const struct diff *d, const struct row_
 			sb,
 			"  and %zu more that grew or appeared, %zu that shrank or went (--top 0 shows all)\n",
 			rows->grown - rows->grown_shown, rows->shrunk - rows->shrunk_shown);
+}
+
+/* --- what goes on growing --- */
+
+/* As a report of each watch has it: how fast it grows at the end. */
+static void put_growth(struct strbuf *sb, double rate, size_t width)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	format_rate(&cell, rate, false);
+	format_right(sb, &cell, width);
+}
+
+static size_t count_going_on(const struct diff *d)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->ngroups; i++)
+		n += d->groups[i].goes_on;
+	return n;
+}
+
+/* The faster one first; they are few. */
+static const struct diff_group *next_going_on(const struct diff *d, const struct diff_group *before)
+{
+	const struct diff_group *next = NULL;
+
+	for (size_t i = 0; i < d->ngroups; i++) {
+		const struct diff_group *g = &d->groups[i];
+		bool is_behind = !before || g->new_growth < before->new_growth ||
+				 (g->new_growth == before->new_growth && g > before);
+
+		if (g->goes_on && is_behind && (!next || g->new_growth > next->new_growth))
+			next = g;
+	}
+	return next;
+}
+
+static void put_going_on_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+	const size_t side = 2 + COLUMN_SIDE + wider(d);
+
+	strbuf_printf(&cell, "[%zu]", number);
+	put_number(sb, &cell);
+	strbuf_printf(sb, "%*s", (int)(COLUMN_DELTA + wider(d)), "");
+	put_growth(sb, g->old_growth, side);
+	put_growth(sb, g->new_growth, side);
+	strbuf_printf(sb, "  %-*s" TEXT_BOLD, COLUMN_CHANGE, "goes on");
+	text_where(sb, g->group, NULL, COLUMN_WHERE - 3 * wider(d));
+	strbuf_puts(sb, TEXT_PLAIN "\n");
+}
+
+/*
+ * Groups that grow in both watches, and are the same by what each had after equal times: a diff of two watches
+ * of a process that leaks all the time would not show the leak without them. @number: of the last one above.
+ */
+static void put_going_on(struct strbuf *sb, const struct diff *d, size_t top, size_t number)
+{
+	const size_t n = count_going_on(d);
+	const struct diff_group *g = NULL;
+	size_t shown = 0, last = number;
+
+	if (!n)
+		return;
+	strbuf_puts(sb, "\n  grows in both watches, and is the same otherwise (how fast it grows at the end of each):\n");
+	while ((!top || shown < top) && (g = next_going_on(d, g))) {
+		put_going_on_row(sb, d, ++last, g);
+		shown++;
+	}
+	if (shown < n)
+		strbuf_printf(sb, "  and %zu more (--top 0 shows all)\n", n - shown);
+	for (g = NULL; shown-- && (g = next_going_on(d, g));)
+		put_stack(sb, d, ++number, g);
 }
 
 /* --- objects with references --- */
@@ -430,6 +513,25 @@ static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 
 /* --- all --- */
 
+static void put_first(struct strbuf *sb, const struct diff *d)
+{
+	put_answer(sb, d);
+	put_times(sb, d);
+	text_diff_process(sb, d);
+	text_filter_diff(sb, d->new);
+}
+
+int out_diff_text_answer(const struct diff *d, struct strbuf *sb)
+{
+	const size_t from = sb->len;
+
+	if (diff_error(d))
+		return diff_error(d);
+	put_first(sb, d);
+	text_mark_remove(sb, from);
+	return strbuf_error(sb);
+}
+
 int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 {
 	struct row_counts rows = choose(d, top);
@@ -438,13 +540,13 @@ int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 
 	if (diff_error(d))
 		return diff_error(d);
-	put_answer(sb, d);
-	put_times(sb, d);
+	put_first(sb, d);
 	if (rows.grown || rows.shrunk)
 		put_table(sb, d, &rows);
 	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
 		if (more(&d->groups[i]))
 			put_stack(sb, d, ++number, &d->groups[i]);
+	put_going_on(sb, d, top, number);
 	put_all_refs(sb, d, top);
 	text_mark_show(sb, from, d->new);
 	return strbuf_error(sb);

@@ -25,4 +25,7 @@
  */
 must_check int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb);
 
+/* Its lines before the table, not wrapped and without marks. 0 or -ENOMEM. */
+must_check int out_diff_text_answer(const struct diff *d, struct strbuf *sb);
+
 #endif

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "report/model/by_stack.h"
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
 #include "report/text/empty_report.h"
@@ -14,9 +15,11 @@
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_objects.h"
 #include "report/text/groups/text_refs.h"
+#include "report/text/groups/wrap.h"
 #include "report/text/overview.h"
 #include "report/text/text_answer.h"
 #include "report/text/text_double_frees.h"
+#include "report/text/text_filter.h"
 #include "report/text/text_head.h"
 
 static void put_groups(struct strbuf *sb, const struct overview *o)
@@ -95,9 +98,27 @@ static void put_tables(struct strbuf *sb, const struct summary *s, const struct 
 	}
 }
 
-static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+/* What a report is not that is made while the watch goes on. */
+static void put_interim(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf line = STRBUF_INIT;
+
+	if (!s->interim)
+		return;
+	strbuf_text(&line, s->interim);
+	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, 0);
+}
+
+static void put_first(struct strbuf *sb, const struct summary *s)
 {
 	text_answer(sb, s);
+	put_interim(sb, s);
+	text_filter(sb, s);
+}
+
+static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+{
+	put_first(sb, s);
 	put_tables(sb, s, all);
 	text_double_frees(sb, s, top);
 	for (size_t i = 0; i < text_parts(s); i++) {
@@ -113,19 +134,51 @@ static void put_all(struct strbuf *sb, const struct summary *s, size_t top, cons
 	text_head(sb, s);
 }
 
+static int put(struct strbuf *sb, const struct summary *s, size_t top)
+{
+	struct shown *all = calloc(text_parts(s), sizeof(*all));
+	int r = all ? make_shown(s, top, all) : -ENOMEM;
+
+	if (r == 0)
+		put_all(sb, s, top, all);
+	free_shown(s, all);
+	return r;
+}
+
 int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 {
 	const size_t from = sb->len;
-	struct shown *all = NULL;
+	struct by_stack by_stack;
 	int r = summary_error(s);
 
 	if (r < 0)
 		return r;
-	all = calloc(text_parts(s), sizeof(*all));
-	r = all ? make_shown(s, top, all) : -ENOMEM;
+	r = by_stack_make(s, &by_stack);
 	if (r == 0)
-		put_all(sb, s, top, all);
+		r = put(sb, &by_stack.view, top);
+	by_stack_fini(&by_stack);
 	text_mark_show(sb, from, s);
-	free_shown(s, all);
+	return r < 0 ? r : strbuf_error(sb);
+}
+
+int out_text_answer(const struct summary *s, struct strbuf *sb, double *rate)
+{
+	const size_t from = sb->len;
+	struct by_stack by_stack;
+	int r = summary_error(s);
+
+	if (r < 0)
+		return r;
+	r = by_stack_make(s, &by_stack);
+	if (r == 0) {
+		by_stack.view.columns = TEXT_UNBROKEN;
+		put_first(sb, &by_stack.view);
+		if (rate)
+			*rate = text_answer_rate(&by_stack.view);
+		if (!s->ngroups && !s->nrefs)
+			empty_report_put(sb, &by_stack.view);
+	}
+	by_stack_fini(&by_stack);
+	text_mark_remove(sb, from);
 	return r < 0 ? r : strbuf_error(sb);
 }

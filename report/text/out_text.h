@@ -39,4 +39,10 @@
  */
 must_check int out_text(const struct summary *s, size_t top, struct strbuf *sb);
 
+/*
+ * What it says before its tables, not wrapped and without marks; of an empty report also why it is empty. 0 or
+ * -ENOMEM. @rate, if not NULL: how fast memory grows in all, in bytes a minute, as it says.
+ */
+must_check int out_text_answer(const struct summary *s, struct strbuf *sb, double *rate);
+
 #endif

@@ -21,6 +21,7 @@
 #define COLUMN_BLOCKS 9
 #define COLUMN_VERDICT 10
 #define WHERE_LEAST 12u	/* with less no function can be recognised */
+#define WHERE_SHORT 24u	/* with less the column of shares is left out */
 
 static const struct summary_group *group_at(const struct overview *o, size_t index)
 {
@@ -88,9 +89,16 @@ static int find_apart(struct overview *o)
 
 static void growth_cell(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
-	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain };
+	const struct summary_group *instead = summary_grows_instead(o->summary, g);
+	const struct text_course course = { &g->growth, g->series, g->npoints, o->part.plain,
+					    o->summary->columns > 0 };
 
-	text_growth_cell(sb, o->summary, &course);
+	if (instead) {
+		strbuf_puts(sb, "see ");
+		text_number(sb, &o->part, (size_t)(instead - group_at(o, 0)));
+	} else {
+		text_growth_cell(sb, o->summary, &course);
+	}
 }
 
 /* On a narrow terminal the column of growth is only as wide as its widest cell. */
@@ -111,6 +119,19 @@ static size_t growth_width(const struct overview *o)
 	return widest + 1;
 }
 
+static size_t where_width(const struct overview *o)
+{
+	const size_t line = (o->summary->columns ? o->summary->columns : WRAP_WIDTH) - 2;
+	size_t others = text_number_width(&o->part);
+
+	if (o->sampled)
+		others += TEXT_SAMPLED_WIDTH + 2;
+	else
+		others += (o->shares ? COLUMN_SHARE : 0) + COLUMN_BLOCKS + 2 + o->growth_width + 1 +
+			  (o->part.plain ? 0 : COLUMN_BYTES) + (o->verdicts ? COLUMN_VERDICT : 0);
+	return line > others + WHERE_LEAST ? line - others : WHERE_LEAST;
+}
+
 int overview_make(const struct summary *s, const struct text_part *part, size_t top, struct overview *o)
 {
 	cleanup_free struct row_item *items = calloc(part->n + 1, sizeof(*items));
@@ -129,6 +150,8 @@ int overview_make(const struct summary *s, const struct text_part *part, size_t 
 	if (r)
 		return r;
 	o->growth_width = growth_width(o);
+	o->shares = true;
+	o->shares = where_width(o) >= WHERE_SHORT;
 	return find_apart(o);
 }
 
@@ -138,38 +161,32 @@ void overview_fini(struct overview *o)
 	free(o->apart);
 }
 
-/* Things without sizes have no columns of bytes. */
+static void put_share(const struct overview *o, double part, double all, struct strbuf *sb)
+{
+	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
+
+	if (!o->shares)
+		return;
+	format_percent(&cell, part, all);
+	format_right(sb, &cell, COLUMN_SHARE);
+}
+
+/* What is lost with the group counts as its own. Things without sizes have no columns of bytes. */
 static void put_amount(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
 {
 	double all = (double)(o->part.plain ? o->part.family.live : o->part.family.bytes);
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (!o->part.plain) {
-		format_size(&cell, g->bytes);
+		format_size(&cell, summary_weight(g));
 		format_right(sb, &cell, COLUMN_BYTES);
-		format_percent(&cell, (double)g->bytes, all);
-		format_right(sb, &cell, COLUMN_SHARE);
+		put_share(o, (double)summary_weight(g), all, sb);
 	}
-	strbuf_printf(&cell, "%" PRIu64, g->blocks);
+	strbuf_printf(&cell, "%" PRIu64, g->blocks + g->kind.indirect_blocks);
 	format_right(sb, &cell, COLUMN_BLOCKS);
-	if (o->part.plain) {
-		format_percent(&cell, (double)g->blocks, all);
-		format_right(sb, &cell, COLUMN_SHARE);
-	}
+	if (o->part.plain)
+		put_share(o, (double)g->blocks, all, sb);
 	strbuf_puts(sb, "  ");
-}
-
-static size_t where_width(const struct overview *o)
-{
-	const size_t line = (o->summary->columns ? o->summary->columns : WRAP_WIDTH) - 2;
-	size_t others = text_number_width(&o->part);
-
-	if (o->sampled)
-		others += TEXT_SAMPLED_WIDTH + 2;
-	else
-		others += COLUMN_SHARE + COLUMN_BLOCKS + 2 + o->growth_width + 1 +
-			  (o->part.plain ? 0 : COLUMN_BYTES) + (o->verdicts ? COLUMN_VERDICT : 0);
-	return line > others + WHERE_LEAST ? line - others : WHERE_LEAST;
 }
 
 static void put_cells(const struct overview *o, const struct summary_group *g, struct strbuf *sb)
@@ -186,20 +203,9 @@ static void put_cells(const struct overview *o, const struct summary_group *g, s
 	}
 }
 
-/* Blocks that are lost with the group have no row of their own, but count in the order of the rows. */
-static void put_with(struct strbuf *sb, const struct summary_group *g)
-{
-	if (!g->kind.indirect_bytes)
-		return;
-	strbuf_puts(sb, " (+");
-	format_size(sb, g->kind.indirect_bytes);
-	strbuf_putc(sb, ')');
-}
-
 static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 {
 	const struct overview *o = ctx;
-	const size_t width = where_width(o);
 	const struct summary_group *g = group_at(o, index);
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -211,12 +217,9 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 		text_sampled_cells(sb, g);
 	else
 		put_cells(o, g, sb);
-	put_with(&cell, g);
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where(sb, g, &o->apart[index], width > format_width(&cell) ? width - format_width(&cell) : 0);
-	strbuf_puts(sb, TEXT_PLAIN);
-	strbuf_puts(sb, strbuf_str(&cell));
-	strbuf_putc(sb, '\n');
+	text_where(sb, g, &o->apart[index], where_width(o));
+	strbuf_puts(sb, TEXT_PLAIN "\n");
 }
 
 static void put_more_sampled(const struct overview *o, const size_t *indices, size_t n, struct strbuf *sb)
@@ -238,8 +241,8 @@ static void put_more(const void *ctx, const size_t *indices, size_t n, struct st
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		bytes += group_at(o, indices[i])->bytes;
-		blocks += group_at(o, indices[i])->blocks;
+		bytes += summary_weight(group_at(o, indices[i]));
+		blocks += group_at(o, indices[i])->blocks + group_at(o, indices[i])->kind.indirect_blocks;
 	}
 	if (!o->part.plain) {
 		format_size(sb, bytes);
@@ -257,10 +260,12 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 		return;
 	}
 	if (!o->part.plain)
-		strbuf_printf(sb, "%*s%*s", COLUMN_BYTES, "live", COLUMN_SHARE, "share");
+		strbuf_printf(sb, "%*s", COLUMN_BYTES, "live");
+	if (!o->part.plain && o->shares)
+		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_printf(sb, "%*s", COLUMN_BLOCKS,
 		      o->part.plain ? "live" : o->part.family.ranges ? "ranges" : "blocks");
-	if (o->part.plain)
+	if (o->part.plain && o->shares)
 		strbuf_printf(sb, "%*s", COLUMN_SHARE, "share");
 	strbuf_puts(sb, "  ");
 	if (o->verdicts)
@@ -271,7 +276,7 @@ static void put_heads(const struct overview *o, struct strbuf *sb)
 }
 
 static const struct text_titles sampled_titles = {
-	"leaks", "leaks, or may leak", "may leak", "does not grow",
+	"leaks", "leaks, or may leak", "may leak", "mostly freed, or bounded",
 };
 
 void overview_put(const struct overview *o, struct strbuf *sb)

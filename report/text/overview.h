@@ -18,6 +18,7 @@ struct overview {
 	struct text_part part;
 	bool verdicts;			/* a group has a verdict */
 	size_t growth_width;		/* of the column of growth */
+	bool shares;			/* there is room for a column of shares */
 	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
 	struct row_choice rows;		/* indices are those of the part */
 	struct apart *apart;		/* by index */

@@ -5,7 +5,8 @@
  *	svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 KiB/min
  *	svc (1234) grew by 120 MiB in 10s: 874 ranges of 880 that it allocated, growing by 720 MiB/min
  *	svc (1234), the part that was selected, grew by 12.0 MiB in 10s: 3 ranges of 3 that it allocated, ...
- *	svc (1234), sampled for 10m: 2 groups leak, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB)
+ *	svc (1234), sampled for 10m: 2 groups leak, together about 1.3 MiB/min (1.0 MiB to 1.6 MiB); 1 ...
+ *	[3] cache_page svc.c:70 may leak: it allocates about 2.9 MiB/min (2.3 MiB to 3.4 MiB) that ...
  *	svc (1234): 529 of 15876 references acquired in 10m were not released, on 529 dict objects, growing
  */
 #include "report/text/text_answer.h"
@@ -18,6 +19,7 @@
 #include "report/model/text_parts.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
+#include "report/text/groups/text_may_leak.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_certainty.h"
@@ -25,15 +27,32 @@
 
 #define NAME_WIDTH 10
 
-/* The sum of the rates of all groups that grow. */
+/* The sum of the rates of all groups that grow; what is lost with a group counts in its rate. */
 static double rate_of_all(const struct summary *s, const struct text_part *part)
 {
 	double sum = 0;
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
 		const struct growth *g = &s->groups[i].growth;
+
+		if (summary_section(s, &s->groups[i]) == SUMMARY_HELD)
+			continue;
 		if (growth_rises(g) && isfinite(g->bytes_per_minute))
 			sum += g->bytes_per_minute;
+	}
+	return sum;
+}
+
+double text_answer_rate(const struct summary *s)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < text_parts(s); i++) {
+		struct text_part part;
+
+		text_part(s, i, &part);
+		if (!part.plain)
+			sum += rate_of_all(s, &part);
 	}
 	return sum;
 }
@@ -43,19 +62,40 @@ static void put_not_rising(struct strbuf *sb, bool unknown)
 	strbuf_puts(sb, unknown ? "; too short to say whether it grows" : ", not growing now");
 }
 
-/* Whether all groups that are shown grow, taken together. */
-static void put_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+static bool any_unknown(const struct summary *s, const struct text_part *part)
+{
+	for (size_t i = part->first; i < part->first + part->n; i++)
+		if (s->groups[i].growth.shape == GROWTH_UNKNOWN)
+			return true;
+	return false;
+}
+
+void text_answer_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
 	double rate = rate_of_all(s, part);
-	bool unknown = false;
 
-	for (size_t i = part->first; i < part->first + part->n; i++)
-		unknown |= s->groups[i].growth.shape == GROWTH_UNKNOWN;
 	if (rate > 0) {
 		strbuf_puts(sb, ", growing by ");
 		format_rate(sb, rate, part->plain);
 	} else {
-		put_not_rising(sb, unknown);
+		put_not_rising(sb, any_unknown(s, part));
+	}
+}
+
+/* If some groups are not shown, the line that names the filter says how the others grow. */
+static void put_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	const double rate = rate_of_all(s, part);
+
+	if (!text_timed(s) || !part->n || s->filters)
+		return;
+	if (s->suppressed.groups && rate > 0) {
+		strbuf_puts(sb, "; what is shown grows by ");
+		format_rate(sb, rate, part->plain);
+	} else if (s->suppressed.groups && !any_unknown(s, part)) {
+		strbuf_puts(sb, "; what is shown does not grow now");
+	} else {
+		text_answer_growth(sb, s, part);
 	}
 }
 
@@ -108,8 +148,7 @@ static void put_blocks(struct strbuf *sb, const struct summary *s, const struct 
 	}
 	put_time(sb, s, part);
 	put_still(sb, s, part);
-	if (text_timed(s) && part->n)
-		put_growth(sb, s, part);
+	put_growth(sb, s, part);
 }
 
 /*
@@ -125,8 +164,7 @@ static void put_ranges(struct strbuf *sb, const struct summary *s, const struct 
 	strbuf_printf(sb, " of %" PRIu64 " that it allocated", part->family.acquired);
 	if (s->run.left_out)
 		strbuf_printf(sb, ", not %" PRIu64 " of others", s->run.left_out);
-	if (text_timed(s) && part->n)
-		put_growth(sb, s, part);
+	put_growth(sb, s, part);
 }
 
 /* The rates cannot be added up: references of several groups may have been acquired at one call site. */
@@ -223,6 +261,17 @@ static void put_after(struct strbuf *sb, const struct summary *s)
 	format_seconds(sb, s->run.seconds);
 }
 
+static void put_may_leak(struct strbuf *sb, const struct summary *s)
+{
+	struct text_part part;
+
+	for (size_t i = 0; summary_is_sampled(&s->run) && i < text_parts(s); i++) {
+		text_part(s, i, &part);
+		if (!part.family.refs && !part.family.ranges)
+			text_may_leak(sb, s, &part);
+	}
+}
+
 static void put_verb(struct strbuf *sb, const struct summary *s, bool ranges)
 {
 	if (summary_is_sampled(&s->run)) {
@@ -255,6 +304,7 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	}
 	put_twice(sb, s);
 	strbuf_putc(sb, '\n');
+	put_may_leak(sb, s);
 	text_verdicts_answer(sb, s);
 	text_memory_answer(sb, s);
 	text_certainty(sb, s);

@@ -76,9 +76,9 @@ static void put_sites(struct strbuf *sb, const struct summary *s, const struct s
 		strbuf_puts(sb, " of the time on average");
 	}
 	if (b->settled)
-		strbuf_printf(sb, "; %" PRIu64 " seldom by now, as all is freed", b->settled);
+		strbuf_printf(sb, "; %" PRIu64 " of the sites are watched seldom by now, as all is freed", b->settled);
 	if (b->candidates)
-		strbuf_printf(sb, "; %" PRIu64 " closely, as some may leak", b->candidates);
+		strbuf_printf(sb, "; %" PRIu64 " of the sites are watched closely, as some of their groups may leak", b->candidates);
 	strbuf_putc(sb, '\n');
 }
 
@@ -120,11 +120,12 @@ static void put_unclear(struct strbuf *sb, const struct summary *s)
 	if (!few)
 		return;
 	text_label(sb, "unclear");
-	format_count(sb, few, "group");
-	strbuf_puts(sb, " of which too little was seen to know whether it leaks: "
-			"a longer watch would show it");
-	if (in_part)
-		strbuf_printf(sb, ", of %" PRIu64 " a larger --budget, too", in_part);
+	strbuf_printf(sb, "%" PRIu64 " of the groups that may leak: too little was seen to know whether %s", few,
+		      few > 1 ? "they do" : "it does");
+	strbuf_puts(sb, in_part < few ? "; a longer watch would show it" :
+					"; a longer watch, or a larger --budget, would show it");
+	if (in_part && in_part < few)
+		strbuf_printf(sb, ", for %" PRIu64 " of them also a larger --budget", in_part);
 	strbuf_putc(sb, '\n');
 }
 
@@ -154,7 +155,7 @@ void text_budget(struct strbuf *sb, const struct summary *s)
 	put_followed(sb, &s->totals);
 	text_label_line(sb, "numbers", "are estimates, as not every call was seen: "
 		       "ranges are 95% confidence intervals, if calls come evenly; "
-		       "what is called thousands of times a second may be several times as much; "
-		       "a rate that changed is that of the times when its trap was planted, "
-		       "which need not be its mean");
+		       "the rate of a site that is called thousands of times a second may be several times "
+		       "higher; "
+		       "a rate that changes is measured only while its trap is planted");
 }

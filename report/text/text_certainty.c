@@ -7,11 +7,19 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/model/stop_share.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/wrap.h"
+#include "trace/endnote.h"
 
 /* The answer is called incomplete only if stacks were cut or lost at more than this share of the events. */
 #define STACKS_PERCENT 2
+
+/* After so long a watch little is left that is meant to live longer. */
+/* worth some words: one of so many frees is of a block older than the watch, or one such free for so many */
+#define OLDER 10
+#define OLDER_LIVE 4		/* live blocks */
+#define LONG_SECONDS 300
 
 #define NO_VERDICTS "no verdicts: "
 #define WHERE "; see the end of this report\n"
@@ -35,8 +43,8 @@ void text_certainty_doubts(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	if (!v->known || !v->ndoubts)
 		return;
-	strbuf_puts(sb, "verdicts may be weaker than they look: ");
 	format_count(sb, v->ndoubts, "doubt");
+	strbuf_puts(sb, " about the verdicts");
 	strbuf_puts(sb, WHERE);
 }
 
@@ -94,14 +102,86 @@ static void put_no_verdicts(struct strbuf *sb, const struct summary *s)
 	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, strlen(NO_VERDICTS));
 }
 
+/*
+ * Of what grows, and is not lost for certain: is it still there when it ought to have been freed? A sampled
+ * run's groups are asked whether they stay. Growth of ranges is growth, whatever it is for.
+ */
+static bool may_be_young(const struct summary *s, const struct summary_group *g)
+{
+	if (summary_family(s, g->family)->ranges)
+		return false;
+	if (summary_is_sampled(&s->run))
+		return g->sampled && g->sampled->survival.kind == SURVIVAL_STAYS;
+	return g->verdict != VERDICT_DEFINITE && g->verdict != VERDICT_INDIRECT && growth_rises(&g->growth);
+}
+
+static bool any_may_be_young(const struct summary *s)
+{
+	for (size_t i = 0; i < s->ngroups; i++)
+		if (may_be_young(s, &s->groups[i]))
+			return true;
+	for (size_t i = 0; i < s->nrefs; i++)
+		if (!s->refs[i].older && growth_rises(&s->refs[i].growth))
+			return true;
+	return false;
+}
+
+/*
+ * In a watch of ten seconds a cache whose entries live for sixteen frees none of them. That cannot be
+ * distinguished from a leak, whatever its curve.
+ */
+static void put_short(struct strbuf *sb, const struct summary *s)
+{
+	if (!(s->run.seconds > 0 && s->run.seconds < LONG_SECONDS) || !any_may_be_young(s))
+		return;
+	strbuf_puts(sb, "watched for ");
+	format_seconds(sb, s->run.seconds);
+	strbuf_puts(sb, ": what is meant to live longer (caches, sessions) looks like a leak; "
+			"watch for longer\n");
+	if (s->totals.unmatched_frees <= s->totals.frees / OLDER &&
+	    s->totals.unmatched_frees <= s->totals.live_blocks / OLDER_LIVE)
+		return;
+	format_count(sb, s->totals.unmatched_frees, "older block");
+	strbuf_puts(sb, " were freed meanwhile: part of what grows may only replace these\n");
+}
+
+/* A program that waits for threads, or for a processor, becomes slower by more than it is stopped. */
+static void put_slowed(struct strbuf *sb, const struct summary *s)
+{
+	struct stop_share first;
+
+	if (summary_is_sampled(&s->run) || !summary_stops_known(&s->run) || !stop_share_first(&s->run, &first) ||
+	    !stop_share_slows(&first))
+		return;
+	strbuf_puts(sb, first.threads == 1 ? "the watch slowed the process: a thread was stopped for "
+					   : "the watch slowed the process: threads were stopped for ");
+	format_percent(sb, first.stopped_s, first.time_s);
+	strbuf_puts(sb, first.threads == 1 ? " of its time" : " of their time");
+	strbuf_puts(sb, ", which slows it by more than that");
+	/* a budget works with glibc's malloc only, as the census does */
+	strbuf_puts(sb, s->run.verdicts.census ? "; --budget costs less\n" : "\n");
+}
+
+static void put_end(struct strbuf *sb, const struct summary *s)
+{
+	for (size_t i = 0; i < s->nnotes; i++)
+		if (endnote_is(s->notes[i])) {
+			strbuf_text(sb, s->notes[i]);
+			strbuf_putc(sb, '\n');
+		}
+}
+
 void text_certainty(struct strbuf *sb, const struct summary *s)
 {
 	cleanup_strbuf struct strbuf missing = STRBUF_INIT;
 
+	put_end(sb, s);
 	put_lost(&missing, summary_lost_total(s));
 	put_gaps(&missing, &s->run);
 	put_stacks(&missing, &s->run);
 	text_certainty_incomplete(sb, &missing);
 	put_no_verdicts(sb, s);
 	text_certainty_doubts(sb, &s->run.verdicts);
+	put_short(sb, s);
+	put_slowed(sb, s);
 }

@@ -6,6 +6,7 @@
  *	incomplete: 8 events were lost, 1 gap of 3.5s in the watch; see the end of this report
  *	no verdicts: the pause would have been about 600ms, more than --max-pause 200ms (--verdicts yes ...)
  *	verdicts may be weaker than they look: 2 doubts; see the end of this report
+ *	watched for 10s: what is meant to live longer (caches, sessions) looks like a leak; watch for longer
  */
 #ifndef MM_TEXT_CERTAINTY_H
 #define MM_TEXT_CERTAINTY_H

@@ -3,11 +3,13 @@
 #include "report/text/text_head.h"
 
 #include <inttypes.h>
-#include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "report/model/format_text.h"
+#include "report/model/stop_share.h"
 #include "report/model/text_parts.h"
+#include "report/text/groups/text_builds.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_verdicts.h"
@@ -15,8 +17,10 @@
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
+#include "trace/endnote.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
+#define OTHER_TIME 0.95		/* of a part, if it is less than this share of the whole */
 
 bool text_head_time(struct strbuf *sb, int64_t ns)
 {
@@ -102,45 +106,76 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/* A share is clearer than a sum over threads, which may be much longer than the run. */
-static void put_share(struct strbuf *sb, const struct summary_run *run)
+/*
+ * The time of the threads is given with each share, so that the share can be checked. What all threads were
+ * stopped for is before it; what those that hit traps were, only if that is another time.
+ */
+static void put_share_of_hitting(struct strbuf *sb, const struct stop_share *its, double stopped_s)
 {
-	const double threads = run->thread_seconds / run->seconds;
+	format_percent(sb, its->stopped_s, its->time_s);
+	if (its->threads == 1)
+		strbuf_puts(sb, " of the time of the thread that hit traps (");
+	else
+		strbuf_printf(sb, " of the time of the %" PRIu64 " threads that hit traps (", its->threads);
+	if (its->stopped_s < OTHER_TIME * stopped_s) {
+		format_seconds(sb, its->stopped_s);
+		strbuf_puts(sb, " of ");
+	}
+	format_seconds(sb, its->time_s);
+	strbuf_puts(sb, ")");
+}
 
-	if (!(run->thread_seconds > 0)) {
+/* Shares are clearer than a sum over threads, which may be much longer than the run. */
+static void put_shares(struct strbuf *sb, const struct summary_run *run)
+{
+	struct stop_share all, hitting;
+	bool part;
+
+	if (!stop_share_of_all(run, &all)) {
 		strbuf_puts(sb, ", all threads together");
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	/* a program that mmattach starts is stopped before its watch begins */
-	format_percent(sb, fmin(run->stopped_seconds, run->thread_seconds), run->thread_seconds);
-	strbuf_puts(sb, " of the time");
-	if (threads < 1.5)
-		return;
-	strbuf_puts(sb, " of ");
-	format_count(sb, (uint64_t)(threads + 0.5), "thread");
-	if (run->hitting_seconds > 0 && run->hitting_seconds < 0.9 * run->thread_seconds) {
+	part = all.threads > 1 && stop_share_of_hitting(run, &hitting);
+	if (part) {
+		put_share_of_hitting(sb, &hitting, all.stopped_s);
 		strbuf_puts(sb, "; ");
-		format_percent(sb, run->hitting_stopped, run->hitting_seconds);
-		if (run->hitting == 1)
-			strbuf_puts(sb, " for the one that hit traps");
-		else
-			strbuf_printf(sb, " for the %" PRIu64 " that hit traps", run->hitting);
 	}
+	format_percent(sb, all.stopped_s, all.time_s);
+	if (part)
+		strbuf_printf(sb, " of all %" PRIu64, all.threads);
+	else if (all.threads > 1)
+		strbuf_printf(sb, " of the time of all %" PRIu64 " threads", all.threads);
+	else
+		strbuf_puts(sb, " of the time");
+	if (all.stopped_s < run->stopped_seconds)	/* it was stopped before its time began, too */
+		return;
+	strbuf_puts(sb, " (");
+	format_seconds(sb, all.time_s);
+	strbuf_puts(sb, ")");
 }
 
 static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 {
+	struct stop_share first;
+
 	if (!(run->seconds > 0))
 		return;
 	text_label(sb, "stopped");
 	if (!summary_stops_known(run)) {
-		strbuf_puts(sb, "for how long is not known: gdb does not report it\n");
+		strbuf_puts(sb, strcmp(run->frontend, "gdb") ? "no thread: calls were seen in the kernel, which takes "
+							       "some microseconds each\n"
+							     : "for how long is not known: gdb does not report it\n");
 		return;
 	}
 	format_seconds(sb, run->stopped_seconds);
-	put_share(sb, run);
+	put_shares(sb, run);
 	strbuf_putc(sb, '\n');
+	if (stop_share_first(run, &first) && stop_share_slows(&first)) {
+		text_label(sb, "");
+		strbuf_puts(sb, "it was slowed by more than that: how long threads waited for another one, "
+				"or for a processor, is not counted\n");
+	}
 }
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
@@ -182,6 +217,13 @@ static void put_gap(struct strbuf *sb, const struct summary_gap *gap)
 	strbuf_putc(sb, '\n');
 }
 
+static void put_by(struct strbuf *sb, const char *by)
+{
+	strbuf_puts(sb, ", by ");
+	strbuf_text(sb, by ? by : "options");
+	strbuf_putc(sb, '\n');
+}
+
 void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const char *by)
 {
 	if (h->groups) {
@@ -191,14 +233,14 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 		format_count(sb, h->blocks, "block");
 		strbuf_puts(sb, " of ");
 		format_count(sb, h->groups, "group");
-		strbuf_printf(sb, ", by %s\n", by);
+		put_by(sb, by);
 	}
 	if (h->ref_groups) {
 		text_label(sb, "hidden");
 		format_count(sb, h->objects, "object");
 		strbuf_puts(sb, " of ");
 		format_count(sb, h->ref_groups, "group");
-		strbuf_printf(sb, ", by %s\n", by);
+		put_by(sb, by);
 	}
 }
 
@@ -218,12 +260,16 @@ static void put_lines(struct strbuf *sb, const struct summary *s)
 		if (s->families[i].refs)
 			put_references(sb, s, &s->families[i]);
 	text_probes(sb, s);
+	text_builds(sb, s);
 	text_head_hidden(sb, &s->suppressed, "suppressions");
-	text_head_hidden(sb, &s->filtered, "--older-than, --min-bytes, --show, --focus or --ignore");
+	text_head_hidden(sb, &s->filtered, s->filters);
 	for (size_t i = 0; i < s->run.ngaps; i++)
 		put_gap(sb, &s->run.gaps[i]);
 	for (size_t i = 0; i < s->nnotes; i++)
-		text_label_line(sb, "note", s->notes[i]);
+		/* the first lines have these: that it is an interim report, that the target ended */
+		if ((!s->interim || strncmp(s->interim, s->notes[i], strlen(s->notes[i]))) &&
+		    !endnote_is(s->notes[i]))
+			text_label_line(sb, "note", s->notes[i]);
 }
 
 void text_head(struct strbuf *sb, const struct summary *s)

@@ -11,6 +11,7 @@
 #include "report/text/groups/text_label.h"
 
 #define MUCH (1u << 20)		/* growth that is worth a sentence */
+#define MUCH_CODE (64u << 10)	/* copied pages that are worth some words: an exact watch has fewer */
 #define ROWS 10u
 #define COLUMN_PID 9
 #define COLUMN_RSS 11
@@ -149,20 +150,49 @@ static void put_children_line(struct strbuf *sb, const struct children *c)
 
 /* --- unexplained growth --- */
 
+/* Of the process that is watched: without the pages of its code that were copied for traps. */
+static int64_t grew_by(const struct summary *s, const struct summary_memory *m)
+{
+	const int64_t grew = summary_memory_growth(m);
+
+	/* a trace may have any number */
+	if (grew <= 0)
+		return grew;
+	return s->run.code_copied < (uint64_t)grew ? grew - (int64_t)s->run.code_copied : 0;
+}
+
 /*
  * Is so much growth unexplained that it is worth a sentence? Neither blocks of other processes nor objects
  * with references explain any.
  */
 static bool is_unexplained(const struct summary *s, const struct summary_memory *m)
 {
-	const int64_t grew = m ? summary_memory_growth(m) : 0;
+	const int64_t grew = m ? grew_by(s, m) : 0;
 
 	return grew >= MUCH && text_counts_blocks(s) && summary_memory_explained(s) < (uint64_t)grew / 2;
 }
 
 static void put_explained(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
-	format_percent(sb, (double)summary_memory_explained(s), (double)summary_memory_growth(m));
+	format_percent(sb, (double)summary_memory_explained(s), (double)grew_by(s, m));
+}
+
+/* Of a process that grew. Blocks may be in memory that it had before, so they may be more than the growth. */
+static void put_explanation(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
+{
+	const uint64_t live = summary_memory_explained(s);
+
+	if (live >= (uint64_t)grew_by(s, m)) {
+		strbuf_puts(sb, "; live blocks, ");
+		format_size(sb, live);
+		strbuf_puts(sb, ", explain all of the growth");
+		return;
+	}
+	strbuf_puts(sb, "; live blocks explain ");
+	format_size(sb, live);
+	strbuf_puts(sb, " of the growth (");
+	put_explained(sb, s, m);
+	strbuf_putc(sb, ')');
 }
 
 /* Did malloc's own heap grow with it? */
@@ -175,7 +205,7 @@ static bool is_heap(const struct summary_memory *m, uint64_t rest)
 
 static void put_rest(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
-	const uint64_t rest = (uint64_t)summary_memory_growth(m) - summary_memory_explained(s);
+	const uint64_t rest = (uint64_t)grew_by(s, m) - summary_memory_explained(s);
 
 	text_label(sb, "");
 	strbuf_puts(sb, "the rest, ");
@@ -189,6 +219,15 @@ static void put_rest(struct strbuf *sb, const struct summary *s, const struct su
 				  "(mmattach --growth -p %d shows whose)\n", (int)m->pid);
 }
 
+static void put_code(struct strbuf *sb, uint64_t copied)
+{
+	if (copied < MUCH_CODE)
+		return;
+	strbuf_puts(sb, " (");
+	format_size(sb, copied);
+	strbuf_puts(sb, " of it pages of code, copied for the traps)");
+}
+
 static void put_memory(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
 	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
@@ -199,6 +238,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 	if (m->npoints > 1) {
 		strbuf_puts(sb, ": anonymous ");
 		put_change(sb, (int64_t)(last->anonymous - first->anonymous));
+		put_code(sb, s->run.code_copied);
 		if (last->shared != first->shared) {
 			strbuf_puts(sb, ", shared ");
 			put_change(sb, (int64_t)(last->shared - first->shared));
@@ -210,12 +250,8 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 			put_change(sb, (int64_t)(last->swapped - first->swapped));
 		}
 	}
-	if (summary_memory_growth(m) >= MUCH && text_counts_blocks(s)) {
-		strbuf_puts(sb, "; live blocks: ");
-		format_size(sb, summary_memory_explained(s));
-		strbuf_puts(sb, " (");
-		put_explained(sb, s, m);
-		strbuf_putc(sb, ')');
+	if (grew_by(s, m) >= MUCH && text_counts_blocks(s)) {
+		put_explanation(sb, s, m);
 	}
 	strbuf_putc(sb, '\n');
 	if (is_unexplained(s, m))
@@ -263,7 +299,7 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 	if (!is_unexplained(s, m))
 		return;
 	strbuf_puts(sb, "resident memory grew by ");
-	format_size(sb, (uint64_t)summary_memory_growth(m));
+	format_size(sb, (uint64_t)grew_by(s, m));
 	strbuf_puts(sb, " meanwhile; live blocks explain ");
 	put_explained(sb, s, m);
 	strbuf_puts(sb, " of that: see memory at the end of this report\n");
@@ -276,6 +312,15 @@ void text_memory_children(struct strbuf *sb, const struct summary *s)
 	if (c.n && children_first(s, c.all[0]))
 		put_children(sb, s, &c);
 	free(c.all);
+}
+
+bool text_memory_children_grow(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nmemories; i++)
+		if (s->memories[i].pid != s->target.pid && !summary_memory_ended(s, &s->memories[i]) &&
+		    summary_memory_growth(&s->memories[i]) > 0)
+			return true;
+	return false;
 }
 
 void text_memory_head(struct strbuf *sb, const struct summary *s)

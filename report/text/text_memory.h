@@ -11,7 +11,8 @@
  *	     1240   32.1 MiB    +3.2 MiB  nginx: worker process
  *	  to watch the one that grew most: mmattach -p 1240 -d 10s
  *
- *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; live blocks: 60.0 KiB (3.5%)
+ *	  memory    RSS 14.1 MiB: anonymous +1.7 MiB, files +100 KiB; live blocks explain
+ *	            60.0 KiB of the growth (3.5%)
  *	            the rest, 1.6 MiB: pages used for the first time, or mappings that are not malloc's
  *	            (mmattach --growth -p 1234 shows whose)
  *	  runtime   CPython: ...
@@ -19,6 +20,8 @@
  */
 #ifndef MM_TEXT_MEMORY_H
 #define MM_TEXT_MEMORY_H
+
+#include <stdbool.h>
 
 #include "base/strbuf.h"
 #include "report/model/summary.h"
@@ -29,6 +32,9 @@
  */
 void text_memory_answer(struct strbuf *sb, const struct summary *s);
 void text_memory_children(struct strbuf *sb, const struct summary *s);
+
+/* Has a child grown that still exists? */
+bool text_memory_children_grow(const struct summary *s);
 
 /* The lines for the head. */
 void text_memory_head(struct strbuf *sb, const struct summary *s);

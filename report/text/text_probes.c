@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/text/groups/wrap.h"
 #include "trace/probenote.h"
 
 /* no run has so many rules, but a file may claim it: then they are not compared with each other */
 #define MANY 1000
 #define INDENT 12	/* as the head's other lines */
-#define LINE 100
-#define NEVER "never called  "
+#define NEVER "    never called  "
 
 /* The first two words of a rule: what the call does, and the function. */
 struct rule_head {
@@ -122,11 +122,11 @@ static void put_probe(struct strbuf *sb, const struct summary *s, const struct s
 {
 	strbuf_pad(sb, ' ', INDENT);
 	if (is_scope(p) && is_watched(p))
-		strbuf_printf(sb, "%12s  ", "not counted");
+		strbuf_printf(sb, "%16s  ", "not counted");
 	else if (is_never_called(p))
 		strbuf_puts(sb, NEVER);
 	else
-		strbuf_printf(sb, "%12" PRIu64 "  ", p->hits);
+		strbuf_printf(sb, "%11" PRIu64 " hit%s  ", p->hits, p->hits == 1 ? " " : "s");
 	put_rule(sb, s, p);
 	if (p->module) {
 		strbuf_puts(sb, "  in ");
@@ -163,11 +163,12 @@ static size_t count_never_called(const struct summary_run *run, const struct sum
 }
 
 /* @word after the text of this line, or on a new line. */
-static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *column)
+static void put_word(struct strbuf *sb, const struct summary *s, const struct strbuf *word, size_t *column)
 {
+	const size_t line = s->columns ? s->columns : WRAP_WIDTH;
 	size_t begin = INDENT + strlen(NEVER), width = format_width(word);
 
-	if (*column > begin && *column + 1 + width > LINE) {
+	if (*column > begin && *column + 1 + width > line) {
 		strbuf_putc(sb, '\n');
 		strbuf_pad(sb, ' ', begin);
 		*column = begin;
@@ -181,7 +182,8 @@ static void put_word(struct strbuf *sb, const struct strbuf *word, size_t *colum
 		sb->err = word->err;
 }
 
-static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last, size_t *column)
+static void put_name(struct strbuf *sb, const struct summary *s, const struct summary_probe *p, bool last,
+		     size_t *column)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT, word = STRBUF_INIT;
 	struct rule_head h = head_of(p);
@@ -189,12 +191,13 @@ static void put_name(struct strbuf *sb, const struct summary_probe *p, bool last
 	strbuf_append(&name, h.name, h.name_len);
 	strbuf_text(&word, strbuf_str(&name));
 	strbuf_puts(&word, last ? "" : ",");
-	put_word(sb, &word, column);
+	put_word(sb, s, &word, column);
 }
 
-static void put_never_called(struct strbuf *sb, const struct summary_run *run, const struct summary_probe *of,
+static void put_never_called(struct strbuf *sb, const struct summary *s, const struct summary_probe *of,
 			     size_t n)
 {
+	const struct summary_run *run = &s->run;
 	cleanup_strbuf struct strbuf tail = STRBUF_INIT;
 	size_t column = INDENT + strlen(NEVER), at = 0;
 
@@ -202,11 +205,11 @@ static void put_never_called(struct strbuf *sb, const struct summary_run *run, c
 	strbuf_puts(sb, NEVER);
 	for (size_t i = 0; i < run->nprobes; i++)
 		if (same_family(of, &run->probes[i]) && is_first_uncalled(run, i))
-			put_name(sb, &run->probes[i], ++at == n, &column);
+			put_name(sb, s, &run->probes[i], ++at == n, &column);
 	strbuf_printf(&tail, "(%zu of family ", n);
 	strbuf_text(&tail, of->family);
 	strbuf_putc(&tail, ')');
-	put_word(sb, &tail, &column);
+	put_word(sb, s, &tail, &column);
 	strbuf_putc(sb, '\n');
 }
 
@@ -241,7 +244,7 @@ static void put_family(struct strbuf *sb, const struct summary *s, const struct 
 	}
 	never = own || hits ? 0 : count_never_called(&s->run, first);
 	if (never)
-		put_never_called(sb, &s->run, first, never);
+		put_never_called(sb, s, first, never);
 }
 
 static bool is_first_of_family(const struct summary_run *run, size_t index)

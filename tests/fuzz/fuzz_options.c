@@ -21,8 +21,10 @@ static void check(const struct options *o)
 	promised((o->command != COMMAND_SHRINK && o->command != COMMAND_IMPORT) || (o->files.n && o->output));
 	promised(o->command != COMMAND_IMPORT || o->import);
 	promised(o->command != COMMAND_SCAN || !!o->pid + !!o->name + !!o->core == 1);
-	promised(o->command == COMMAND_SCAN ||
-		 (!o->core && !o->exe && !o->single.nwho_points_at && !o->shown.verdicts));
+	promised(o->command == COMMAND_SCAN || (!o->core && !o->exe));
+	promised(o->command == COMMAND_SCAN || o->command == COMMAND_WATCH || !o->single.nwho_points_at);
+	promised(o->command == COMMAND_SCAN || o->command == COMMAND_WATCH || o->command == COMMAND_REPORT ||
+		 !o->shown.verdicts);
 	promised(o->single.block_entry || !o->single.block_family);
 	promised(o->command == COMMAND_REPORT || (!o->single.block_entry && !o->single.nblock_at));
 	promised(o->pid >= 0 && (!o->program || *o->program));

@@ -183,7 +183,7 @@ def sourced(gdb):
 
 # What differs between two watches of the same calls: times and addresses.
 TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "thread_seconds", "hitting_threads", "hitting_seconds",
-         "hitting_stopped_seconds", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s"}
+         "hitting_stopped_seconds", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s", "block_ages", "number"}
 PLACES = {"pid", "pc", "samples", "sample"}
 WAITS = {"ring_waits"}
 KERNELS = {"memory"}

@@ -24,6 +24,9 @@ SCHED_GETATTR = 315
 LEFT_ASKED, LEFT_TERM, LEFT_BUDGET = 1, 5, 11
 
 
+TOO_DEAR = "staying attached cost more than the budget"
+
+
 class Meterer(Program):
     """ppm and wishes in the form the tool takes them."""
 
@@ -358,11 +361,23 @@ def test_held_and_nobody_there_to_answer(victim, meterer, how):
 QUICK = 500000, 3, 4  # ppm, quota, period: traps are planted and lifted all the time
 
 
+def attached_to(target, meterer):
+    """On a busy machine the budget may be used up by the children that are made while it attaches: then it has
+    left, and tries again."""
+    for attempt in range(1, 11):
+        try:
+            return meterer(target, *QUICK)
+        except AssertionError as e:
+            if TOO_DEAR not in str(e) or attempt == 10:
+                raise
+            assert_untouched(target)
+
+
 @pytest.mark.parametrize("mode", ["fork", "vfork", "spawn", "exec", "shared", "thread"])
 def test_children(victim, meterer, mode):
     """Copies are made while traps are planted and lifted: no copy has one."""
     target = victim("forker", mode)
-    m = meterer(target, *QUICK)
+    m = attached_to(target, meterer)
     made = target.ask("made")["made"]
     wait_for(lambda: target.ask("made")["made"] >= made + (1000 if mode == "thread" else 100) or not m.alive(), "children", 120)
     if m.alive():

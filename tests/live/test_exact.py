@@ -5,6 +5,7 @@ The victim (exact.cc) counts its own calls between two marks, and the watch coun
 (--from, --until).
 """
 import json
+import os
 import random
 
 import pytest
@@ -68,7 +69,8 @@ def test_attached_while_running(victim, attach, sizes, size):
         told = target.ask(f"go {random.getrandbits(40)}", limit=120)
         report = watch.finish()
         assert_equal(report, told, size)
-        if sizes == "exact":
+        # with the kernel's probes, too, aligned_alloc has its entry
+        if sizes == "exact" or os.environ.get("MM_ENGINE") == "uprobe":
             assert small_alignments_joined(calls_seen(report)) == small_alignments_joined(told["calls"])
         else:
             assert calls_seen(report) == told["calls"]

@@ -196,7 +196,7 @@ def test_trace_and_text(victim, attach, tmp_path):
     assert (int(rows["take_mapped"]["bytes_taken"]), int(rows["take_mapped"]["bytes_returned"])) == (taken["bytes_taken"], taken["bytes_returned"])
     text = report(trace, form="text").decode()
     assert re.match(r"grower \(\d+\) grew by \S+ [KM]iB in ", text)
-    assert re.search(r" of 3 allocated here, 12\.0 MiB in all, 4\.0 MiB returned to the kernel", text)
+    assert re.search(r" 3 allocated here, 12\.0 MiB in all, 4\.0 MiB returned to the kernel", text)
     assert "(through" in text and "#0 take_mapped" in text
 
 

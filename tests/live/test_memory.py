@@ -90,6 +90,22 @@ def test_still(victim, tmp_path):
     target.end()
 
 
+def test_code_that_was_copied(victim, tmp_path):
+    """Pages of code in which there was a trap are the process's own from then on: that is counted, it is no
+    growth, and of a second watch, which finds them copied, hardly anything."""
+    target = victim("sampled", "-r", 2000)
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "6s", "--budget", "5%")
+    copied = report["memory"]["code_copied"]
+    assert copied % 4096 == 0 and 1 << 16 <= copied < 4 * MIB
+    assert copied <= report["memory"]["last"]["anonymous"] - report["memory"]["first"]["anonymous"]
+    said = re.search(r": anonymous \+[\d.]+ [KM]iB \(([\d.]+) (B|KiB|MiB) of it pages of code, copied for the traps\), files", text)
+    assert said and of(*said.groups()) == pytest.approx(copied, rel=0.1), text
+    _, again = text_of(tmp_path / "u.mmt", "-p", target.pid, "-d", "3s", "--budget", "5%")
+    assert again["memory"]["code_copied"] < copied / 2
+    assert_untouched(target)
+    target.kill()
+
+
 @pytest.mark.alone
 def test_children_come_first(victim, tmp_path):
     """A master that does nothing, and 12 workers that grow: the one that grows most comes first, with the

@@ -7,13 +7,14 @@ import pty
 import re
 import select
 import shlex
+import shutil
 import signal
 import subprocess
 import termios
 
 import pytest
 
-from harness import LIMIT, MMATTACH
+from harness import LIMIT, MMATTACH, VICTIMS
 from untouched import assert_untouched
 
 WHICH = "which process?"
@@ -166,6 +167,24 @@ def test_a_program_in_a_folder_with_a_blank(victim, terminal, tmp_path):
     t.expect("that is: ")
     assert shlex.split(t.expect("\n"))[0] == str(tmp_path / "a b" / "mmattach")
     assert t.finish() == 0
+    assert_untouched(target)
+    target.end()
+
+
+def test_names_of_files_do_not_control_the_terminal(victim, terminal, tmp_path):
+    """A file, and a process, may be called anything: neither the questions nor other commands print that raw."""
+    program = tmp_path / "a\x1b[31mb\u202ec"
+    shutil.copy(VICTIMS / "hot_static", program)
+    target = victim(str(program), 0, 1)
+    t = terminal()
+    t.answer(WHICH, f"{target.pid}\n")
+    offered = t.answer(WHAT, "\x03")
+    t.finish()
+    assert r"in a\x1b[31mb\xe2\x80\xaec" in offered and "\x1b" not in t.text, offered
+    for words in (["probes", "-p", target.pid], ["repair", target.pid]):
+        done = subprocess.run([MMATTACH, *map(str, words)], capture_output=True, timeout=60, check=True)
+        assert rb"a\x1b[31mb" in done.stdout and b"\x1b" not in done.stdout + done.stderr
+        assert "\u202e".encode() not in done.stdout
     assert_untouched(target)
     target.end()
 

@@ -154,7 +154,7 @@ def test_addresses_used_again(refs, rules):
         assert nets(got) == {}
     else:
         assert list(nets(got).values()) == [2]
-    note = "50 addresses became another object's while references to the one there were left"
+    note = "50 times an address became another object's while references to the one before were left"
     assert [n for n in got["notes"] if n.startswith(note)], got["notes"]
 
 
@@ -264,3 +264,21 @@ def test_eight_threads(refs, rules):
         assert nets(got) == born_since(old, told)
         for group in got["refs"]:
             assert where(group["taken"][0]) == "look_up"
+
+
+UNSEEN = """family conn refs of=connection
+ref   conn_new  obj=ret  count=*u32(ret)
+unref conn_put  count=*u32(arg1)
+"""
+
+
+def test_a_count_is_read_before_it_is_changed(victim, attach, tmp_path):
+    """The first instruction of conn_put releases the reference. No rule sees those that are acquired, as if
+    that were inlined: the counts show them."""
+    (tmp_path / "own.probes").write_text(UNSEEN)
+    target = victim("leaky_refs")
+    watch = attach(target, "--probes", tmp_path / "own.probes", "-d", "2s")
+    assert watch.wait() == 0, watch.said()
+    found = [(g["net"], g["objects"]) for g in read(watch)["refs"] if g["net"] > 0]
+    assert any(net == 1 and objects > 5 for net, objects in found), found
+    assert_untouched(target)

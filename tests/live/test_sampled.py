@@ -7,10 +7,7 @@ budgets are larger than in real use, so that a test takes seconds and not minute
 machine.
 """
 import json
-import os
-import pathlib
 import re
-import signal
 import statistics
 import subprocess
 import time
@@ -18,8 +15,8 @@ import time
 import pytest
 
 import mmt
-from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often, wait_for
-from untouched import assert_untouched, code_differences
+from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often
+from untouched import assert_untouched
 
 pytestmark = pytest.mark.alone
 # 40 seconds are too few to see the end of blocks that live 20, or that a table which is being filled is
@@ -170,7 +167,7 @@ def test_threads_in_lockstep(victim, tmp_path):
     assert sample["missed"] > sample["site_hits"] and sample["stood_us"] > 0, sample
     assert group["estimate"]["at_least"] and low <= 1.6 * true, (told / true, group["estimate"], sample)
     text = subprocess.run([MMATTACH, "report", trace], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"allocates at least \d+/min \(\d+ or more\)", text), text
+    assert re.search(r"allocates about \d+/min or more \(at least \d+\)", text), text
     assert target.end()["damaged"] == 0
 
 
@@ -244,6 +241,21 @@ def load():
         one.wait()
 
 
+def test_what_is_reused_unseen_may_be_gone(victim, load):
+    """Blocks that go at once, at addresses that other blocks get, which look the same; hardly any allocation is
+    seen, and mmattach has to wait for a processor. The share that is reported as live may be large, but its
+    lower end may not exclude the truth."""
+    target = victim("sampled", "-r", "60000", "-k", "alike")
+    report = watch_for(target, 25, budget="1%")
+    assert_untouched(target)
+    truth = target.ask("truth")
+    short = {name: groups for name, groups in by_place(report).items() if kinds(truth).get(name) == "short"}
+    assert len(short) >= 20, short.keys()
+    false = {name: g["estimate"] for name, groups in short.items() for g in groups if (g["estimate"]["share_kept"][1] or 0) > 0.02}
+    assert not false, false
+    target.end()
+
+
 @pytest.mark.parametrize("budget", everyday(["1%"], ["1%", "5%"]))
 def test_many_wrappers_under_load(victim, load, budget):
     """Threads are held for trials all the time, by an mmattach that has to wait for a processor itself: the
@@ -256,15 +268,6 @@ def test_many_wrappers_under_load(victim, load, budget):
     assert len(report["groups"]) >= 24, [leaf(g) for g in report["groups"]]
     target.end()
 
-
-def test_stacks_too_short_for_callers(victim):
-    """The callers of the wrapper cannot be seen: the report says so."""
-    target = victim("sampled", "-r", "3000", "-w")
-    report = watch_for(target, 6, "--stack-bytes", "1", budget="20%")
-    assert_untouched(target)
-    [note] = [note for note in report["notes"] if "too little of the stack was copied (--stack-bytes)" in note]
-    assert re.search(r"at \d+ allocation sites the caller", note)
-    target.end()
 
 
 def test_idle_at_first(victim):
@@ -296,22 +299,6 @@ def test_traps_that_nobody_meets_wake_nobody(victim):
     assert watch.finish()["run"]["budget"]["sites"] > 300
 
 
-def test_pieces_of_a_trace_are_one_run(victim, tmp_path):
-    target = victim("sampled")
-    last = tmp_path / "report.json"
-    watch = Watch("-p", str(target.pid), "--budget", "30%", "-d", "30s", "--top", "0", "--report", last, "-o", tmp_path / "t.mmt", "--rotate", "64K",
-                  "--raw", "--interval", "1s")  # each interim report contains all numbers
-    assert watch.wait(120) == 0, watch.said()
-    report = json.loads(last.read_text())
-    pieces = sorted(tmp_path.glob("t*.mmt"))
-    assert len(pieces) > 1
-    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", *pieces], capture_output=True, check=True)
-    got = json.loads(again.stdout)
-    assert got["run"]["budget"] == report["run"]["budget"]
-    assert [(g["seen"], g["turnover"], g["blocks"]) for g in got["groups"]] == [(g["seen"], g["turnover"], g["blocks"]) for g in report["groups"]]
-    assert_untouched(target)
-    target.end()
-
 
 def test_modules_that_come_and_go(victim):
     """They do not have to wait for us; unmapped modules are not touched, and those still mapped are as they
@@ -330,44 +317,4 @@ def test_modules_that_come_and_go(victim):
     assert_untouched(target)
     target.ask("call 25")
     target.ask("close")
-    target.end()
-
-
-def test_keeper_killed(victim):
-    """No thread has stepped over a trap, so nothing was written into padding: the code under all planted
-    traps is restored."""
-    target = victim("sampled", "-r", "20000", "-i", "30")
-    watch = Watch("-p", str(target.pid), "--budget", "20%").wait_watching()
-    wait_for(lambda: len(code_differences(target.pid)) > 20, "traps stand")
-    os.kill(watch.keeper(), signal.SIGKILL)
-    assert watch.wait() == 1
-    assert_untouched(target)
-    target.kill()
-
-
-@pytest.mark.parametrize("args, why", [
-    (["--family", "fd"], "family fd: these are no blocks"),
-    (["--family", "gobject"], "references are counted one by one"),
-    (["--family", "growth"], "where memory grows"),
-    (["--family", "mmap"], "no blocks of memory"),
-    (["--probe", "alloc site_x if=arg1>8"], "more is needed than their result"),
-    (["--in", "main"], "the moment when this is reached is not seen"),
-    (["--ref", "a:b"], "references are counted one by one"),
-])
-def test_refused_before_anything_is_touched(victim, args, why):
-    target = victim("sampled", "-r", "1000")
-    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%", *args], capture_output=True, text=True)
-    assert (run.returncode, why in run.stderr) == (2, True), run.stderr
-    assert_untouched(target)
-    target.end()
-
-
-def test_another_allocator_is_refused(victim):
-    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
-    if not library.exists():
-        pytest.skip("optional: jemalloc is not installed")
-    target = victim("sampled", "-r", "1000", env=dict(os.environ, LD_PRELOAD=str(library)))
-    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%"], capture_output=True, text=True)
-    assert run.returncode == 1 and "here malloc is that of libjemalloc.so.2" in run.stderr, run.stderr
-    assert_untouched(target)
     target.end()

@@ -180,10 +180,35 @@ def test_another_allocator_besides():
         assert program.stdout.readline() == b"ready\n"
         report = scan("-p", program.pid).json()
         assert report["totals"]["live_blocks"] >= 10
-        assert any(n.startswith("malloc is that of libjemalloc.so.2, whose blocks are not listed") for n in report["notes"])
+        assert report["scan"]["heap"]["other_allocator"] == "jemalloc (libjemalloc.so.2)"
+        assert any("jemalloc (libjemalloc.so.2) are not listed" in n for n in report["notes"])
+        text = scan("-p", program.pid, form="text")
+        assert text.status == 0
+        assert f"only blocks of glibc's malloc are listed, none of jemalloc (libjemalloc.so.2); a watch works with any allocator: mmattach -p {program.pid} -d 2m" in text.out
     finally:
         program.communicate(timeout=10)
     assert program.returncode == 0
+
+
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_another_allocator_alone(victim, name):
+    """Nothing can be listed: a failure, which names the allocator and what works with it."""
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu") / ALLOCATORS[name]
+    if not library.exists():
+        pytest.skip(f"optional: {name} is not installed")
+    v = victim("families", env={**os.environ, "LD_PRELOAD": str(library)})
+    text, report = scan("-p", v.pid, form="text"), scan("-p", v.pid)
+    reason = f"its allocator is {name} ({library.name.partition('.so')[0]}"
+    assert text.status == 1 and f"its blocks cannot be listed: {reason}" in text.out
+    assert f"a watch works with any allocator: mmattach -p {v.pid} -d 2m\n" in text.out and "no block could be listed" in text.err
+    heap = report.json(1)["scan"]["heap"]
+    assert not heap["known"] and heap["other_allocator"].startswith(f"{name} (") and heap["layout"].startswith(reason)
+    assert f"hint: a watch works with any allocator: mmattach -p {v.pid} -d 2m" in report.err
+    assert_untouched(v)
+    v.end()
 
 
 def test_filters_and_exit_code(victim):
@@ -245,6 +270,16 @@ def test_who_points_at_as_text(victim):
     assert f"{truth['a_cart']} is the beginning of a block of " in told.out
     assert f"block {truth['a_cart']} (" in told.out and "nothing points there" in told.out
     assert "0x10 is in no block that is in use, but in no mapping of the process" in told.out
+    assert_untouched(v)
+    end(v)
+
+
+def test_a_ring_is_called_one(victim):
+    v = victim("held", 1, 500, 7, 5)
+    told = answers(v, v.ask("truth")["a_ring"], form="text")
+    assert "is held by a ring of blocks, at which nothing else points:\n" in told.out, told.out
+    ring = answers(v, v.ask("truth")["a_ring"]).json()["pointers"][0]
+    assert ring["chain_is_ring"] and not ring["chain_has_root"] and len(ring["chain"]) == 4
     assert_untouched(v)
     end(v)
 
@@ -324,11 +359,59 @@ def test_stacks_of_a_watch(victim, tmp_path):
     assert_schema(report)
     functions = {f["function"] for g in report["groups"] for f in g["stack"]}
     assert {"cache_insert", "session_open"} <= functions
-    assert any("stacks are those of the trace" in n for n in report["notes"])
+    block = next(g for g in report["groups"] if g["stack"] and g["stack"][g["wrappers"]]["function"] == "session_open")["samples"][0]
+    text = scan("-p", v.pid, "--with-trace", trace, "--who-points-at", block, form="text").out
+    assert re.search(block + r" is the beginning of a block of \d+ bytes, session_open leaky_service.c:42, ", text), text
     other = victim("held", 1, 100, 1)
     wrong = scan("-p", other.pid, "--with-trace", trace)
     assert wrong.status == 1 and f"the trace is of process {v.pid}" in wrong.err
     assert_untouched(v)
+
+
+REUSES = """
+import ctypes, sys
+libc = ctypes.CDLL("libc.so.6")
+libc.malloc.restype = ctypes.c_void_p
+libc.free.argtypes = [ctypes.c_void_p]
+print("ready", flush=True)
+sys.stdin.readline()
+keep = [libc.malloc(30000) for _ in range(20)]
+print("allocated", flush=True)
+sys.stdin.readline()
+for i in range(0, 20, 2):
+    libc.free(keep[i])
+    keep[i] = libc.malloc(25000)
+print("reused", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_stacks_of_a_watch_that_ended_before(tmp_path):
+    """A block of another size is another block, and has no stack; of one of the same size that is not certain."""
+    trace = tmp_path / "t.mmt"
+    program = subprocess.Popen(["/usr/bin/python3", "-c", REUSES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    tell = lambda: (program.stdin.write("\n"), program.stdin.flush(), program.stdout.readline())[2]
+    try:
+        assert program.stdout.readline() == "ready\n"
+        watch = subprocess.Popen([MMATTACH, "-p", str(program.pid), "-o", trace, "--verdicts", "no"], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+        assert watch.stderr.readline().startswith("watching")
+        assert tell() == "allocated\n"
+        watch.terminate()
+        watch.communicate(timeout=60)
+        with_trace = lambda **kw: scan("-p", program.pid, "--with-trace", trace, **kw)
+        before = with_trace().json()["scan"]["trace"]
+        assert before["same"] >= 20 and before["same"] <= before["live"] and before["certain"] == 0
+        assert 0 <= before["seconds_before"] < 60
+        assert tell() == "reused\n"
+        after = with_trace().json()["scan"]["trace"]
+        assert after["live"] == before["live"] and after["resized"] >= before["resized"] + 5 and after["same"] <= before["same"] - 5
+        text = " ".join(with_trace(form="text").out.split())
+        assert re.search(r"stacks are those of the watch, which ended \S+ before this scan: \d+ of its \d+ live blocks", text), text
+        assert "these may have been freed and allocated again since, by other code" in text
+        assert "the address of one, but another size: shown without that stack" in text
+    finally:
+        program.communicate(timeout=10)
 
 
 # --- what goes wrong ---

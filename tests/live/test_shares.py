@@ -146,6 +146,7 @@ def test_large_beside_larger(shares):
     target.end()
 
 
+@pytest.mark.alone
 def test_rather_without(shares):
     """If the pause would last too long with shared memory, but not without, it is left out: 60 MiB take more
     than four milliseconds on any machine."""

@@ -218,7 +218,7 @@ def test_what_holds_a_block_at_the_end(watch):
     w = watch("--who-points-at", "reachable", "--sizes", "exact", "--", VICTIMS / "dying", "exits", json_report=False)
     assert w.wait() == 0
     text = w.out.text()
-    assert re.search(r"\n0x[0-9a-f]+ is the beginning of a block of 2008 bytes, still reachable\n  stack of thread \d+, sp\+0x[0-9a-f]+ +points at its beginning$", text), text
+    assert re.search(r"\n0x[0-9a-f]+ is the beginning of a block of 2000 bytes, \[\d+\] [^,]+, still reachable\n  stack of thread \d+, sp\+0x[0-9a-f]+ +points at its beginning$", text), text
     w = watch("--who-points-at", "possible", "--", VICTIMS / "dying", "returns", json_report=False)
     assert w.wait() == 0
     assert w.out.text().endswith("\nno block that was watched is possible")

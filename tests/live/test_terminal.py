@@ -52,6 +52,13 @@ def screen(text, columns):
     return rows
 
 
+def assert_agrees(line, report):
+    """The last line of progress and the report have the same share, as both have it from the same figures."""
+    shown = float(re.search(r"stopped <?([\d.]+)%", line)[1])
+    said = re.search(r"  stopped   [\d.]+m?s, <?([\d.]+)% of the time of the \d+ threads that hit traps ", report)
+    assert said and shown == pytest.approx(float(said[1]), rel=0.3), (line, report)
+
+
 @pytest.mark.parametrize("columns", [80, 40, 200])
 def test_the_line(victim, terminal, tmp_path, columns):
     target = victim("leaky_service")
@@ -63,7 +70,9 @@ def test_the_line(victim, terminal, tmp_path, columns):
     assert all("live" in line for line in lines)
     assert all(("Ctrl-C ends" in line) == (columns >= 80) for line in lines), lines
     assert bool(re.search(r"k events  .*  \+[\d.]+ [KM]?i?B/min", lines[-1])) == (columns >= 80), lines
-    assert columns < 200 or all("in stops" in line for line in lines), lines
+    assert columns < 200 or all(re.search(r"  stopped [\d.<]+% of the time$", line) for line in lines), lines
+    if columns == 200:
+        assert_agrees(lines[-1], (tmp_path / "r").read_text())
     rows = screen(t.text, columns)
     assert not [row for row in rows if "s/8s" in row], "it is erased"
     assert rows[0].startswith(f"watching {target.pid} ")
@@ -82,7 +91,7 @@ def test_with_a_budget(victim, terminal, tmp_path):
 
 def test_where_there_is_none(victim, terminal, tmp_path):
     target = victim("leaky_service")
-    for args, env in ((("-q",), {}), ((), {"TERM": "dumb"}), (("--interval", "1s"), {})):
+    for args, env in ((("-q",), {}), ((), {"TERM": "dumb"})):
         t = terminal("-p", target.pid, "-d", "2s", "--report", tmp_path / "r", *args, env=env)
         assert t.end() == 0 and b"\r" not in t.text.replace(b"\r\n", b""), t.text
     with open(tmp_path / "stderr", "wb") as file:
@@ -100,7 +109,7 @@ def test_makes_way(victim, terminal):
     t = terminal("-p", target.pid, "-d", "6s", "-v")
     t.wait_for(b"Ctrl-C ends")
     t.process.send_signal(signal.SIGUSR1)
-    t.wait_for(b"interim report 1")
+    t.wait_for(b"interim report 1: the watch goes on\r\n")
     assert t.end() == 0
     rows = screen(t.text, 80)
     assert not [row for row in rows if "Ctrl-C ends" in row], rows
@@ -135,6 +144,7 @@ def stopped(fd):
         return True
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("how", [stop_reading, press_ctrl_s], ids=lambda how: how.__name__)
 def test_a_stopped_terminal_holds_nothing_up(victim, terminal, tmp_path, how):
     """The target works as it did with a terminal that is read, and is left on time."""
@@ -186,7 +196,11 @@ def test_interim_reports_are_printed(victim, terminal):
     target = victim("leaky_service")
     t = terminal("-p", target.pid, "-d", "3500ms", "--interval", "1s", pager="echo paged; cat >/dev/null")
     assert t.end() == 0
-    assert t.text.count(b"paged") == 1 and b"interim report 1" in t.text
+    assert t.text.count(b"paged") == 1 and t.text.count(b"interim report 1") == 1
+    assert (b"interim report 1: the watch goes on, and there are no verdicts yet: the last report has them; kill -USR1 %d "
+            b"makes one with verdicts now" % t.process.pid) in b" ".join(t.text.split())
+    assert [line for line in LINE.findall(t.text) if re.match(rb"[123]s/3.5s  ", line)], "the line is there between reports"
+    assert not [row for row in screen(t.text, 80) if "s/3.5s" in row], "it is erased"
     assert t.text.rindex(b"paged") > t.text.rindex(b"interim report")
 
 
@@ -229,7 +243,7 @@ def test_in_the_background_nothing_is_asked_of_the_terminal(victim, terminal):
     t = Terminal("/bin/bash", "-c", job, env={"MMATTACH_PAGER": "echo paged"})
     try:
         assert t.end() == 0
-        assert b"paged" not in t.text and b"Ctrl-C" not in t.text and b"still allocated" in t.text
+        assert b"paged" not in t.text and b"Ctrl-C" not in t.text and re.search(rb"still\s+allocated", t.text)
     finally:
         t.close()
     assert_untouched(target)

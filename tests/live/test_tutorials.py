@@ -39,7 +39,7 @@ def known_options():
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", told))
 
 
-OTHERS = re.compile(r"setpriv|docker|kubectl|podman|valgrind|heaptrack|gdb -|bench/run.py")
+OTHERS = re.compile(r"setpriv|objdump -d|docker|kubectl|podman|valgrind|heaptrack|gdb -|bench/run.py")
 
 
 @pytest.mark.parametrize("name", TUTORIALS)

@@ -8,6 +8,7 @@ that test's tool's verdict for the same process.
 import collections
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -164,7 +165,7 @@ def test_filters(victim, watch, tmp_path):
     left = json.loads(reported("report", "--format", "json", "--suppressions", tmp_path / "known", "--error-exitcode", "9", tmp_path / "t.mmt"))
     assert by_site(left) == {"keep": {"reachable": 10}, "hangs": {"reachable": 1}}
     text = reported("report", tmp_path / "t.mmt").decode()
-    assert "definitely lost" in text and "in 6 blocks with them" in text
+    assert "definitely lost" in text and re.search(r"lost with them, and counted above: .* in 6 blocks of other stacks", text)
     assert "match-leak-kinds: possible" in reported("report", "--gen-suppressions", tmp_path / "t.mmt").decode()
 
 
@@ -268,3 +269,55 @@ def test_from_the_start(watch, tmp_path, name):
     assert ours
     assert ours == {site: dict(v) for site, v in tool.sites.items() if site in ours}
     assert set(tool.sites) - set(ours) == set(), "sites that the watch has not seen"
+
+
+def test_what_holds_the_oldest(victim, watch, tmp_path):
+    """--who-points-at VERDICT: of each group the oldest block, with the number of the group."""
+    target, trace = victim("routecache"), tmp_path / "t.mmt"
+    w = watch("-p", target.pid, "-d", "2s", "-o", trace, "--who-points-at", "reachable", json_report=False)
+    assert w.wait() == 0, w.said()
+    answers = {group: addr for addr, group in
+               re.findall(r"\n(0x[0-9a-f]+) is the beginning of a block of \d+ bytes, \[(\d+)\] [^,]+, ", w.out.text())}
+    oldest = {}
+    for group in ("1", "2"):
+        listed = subprocess.run([MMATTACH, "report", "--block-list", group, "--top", "1", trace], stdout=subprocess.PIPE,
+                                text=True, timeout=LIMIT, check=True).stdout
+        oldest[group] = re.search(r"\n +(0x[0-9a-f]+) ", listed)[1]
+        assert "route_add" in listed or group == "2"
+    assert answers == oldest
+    assert "data of routecache+0x" in w.out.text().partition(f"{oldest['1']} is the beginning")[2]
+    assert_untouched(target)
+
+
+def test_blocks_that_hold_the_oldest(victim, watch):
+    """They are named by their group, too; the way to a root has an end."""
+    target = victim("routecache", "0")
+    w = watch("-p", target.pid, "-d", "1s", "--who-points-at", "reachable", json_report=False)
+    assert w.wait() == 0, w.said()
+    route = re.search(r"\n0x[0-9a-f]+ is the beginning of a block of 216 bytes, (\[\d\] route_add [^,]+), "
+                      r"still reachable\n  block (0x[0-9a-f]+) \(216 bytes, ([^,]+), still reachable\) \+0  [^\n]+\n"
+                      r"(?:  [^ ][^\n]+\n)*?  block \2 is (reached|held) through", w.out.text())
+    assert route and route[1] == route[3], w.out.text()
+    assert_untouched(target)
+
+
+def test_pointers_behind_what_was_requested(tmp_path):
+    """They count, since malloc's blocks end behind them; but not if it is known what was requested. valgrind
+    knows it, too."""
+    lost = {}
+    for sizes in ("usable", "exact"):
+        out = tmp_path / sizes
+        subprocess.run([MMATTACH, "--sizes", sizes, "--format", "json", "--report", out, "--", VICTIMS / "remains"],
+                       timeout=LIMIT, check=True)
+        lost[sizes] = {g["stack"][0]["function"]: g["blocks"] for g in json.loads(out.read_text())["groups"]
+                       if g["verdict"] == "definite"}
+    assert lost == {"usable": {}, "exact": {"lost_new": 100}}
+
+
+def test_what_the_exit_status_counts(victim, watch):
+    """What is still reachable does not count, what has no verdict does."""
+    target = victim("routecache")
+    for more, status in ((), 0), (("--verdicts", "no"), 9), (("--verdicts", "no", "--ignore", "."), 0):
+        w = watch("-p", target.pid, "-d", "1s", "--error-exitcode", "9", *more)
+        assert w.wait() == status, (more, w.said())
+    assert_untouched(target)

@@ -105,6 +105,7 @@ def parts_of(text):
 SIZE = r"\d+(?:\.\d+)? (?:B|KiB|MiB|GiB|bytes)\b"
 FORMS = [(re.compile(pattern), form) for pattern, form in [
     (re.escape(str(TOP)), SOURCES),
+    (r", \d+ of them of other stacks", ""),  # which blocks a lost one holds is chance
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", "DATE"),
     (r"\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,16}\b", "ADDRESS"),
     (r"\|[ .:=+*#%@-]{3,}\|", "CURVE"),
@@ -114,9 +115,15 @@ FORMS = [(re.compile(pattern), form) for pattern, form in [
     (r"<N%", "N%"),
     (r"\bSIZE in N blocks?", "AMOUNT"),
     (r"(?<=lost )none|(?<=reachable )none", "AMOUNT"),
-    (r"\b(block|object|byte|event|thread|pointer|time|frame|piece|word|register|arena|pair|group)s\b", r"\1"),
+    (r"\b(block|object|byte|event|thread|pointer|time|frame|piece|word|register|arena|pair|group|connection)s\b", r"\1"),
+    (r"\bonce\b|\btwice\b|\bN times\b", "N TIMES"),  # of so few objects it is chance
     (r"\b(is|are) still allocated", "are still allocated"),
     (r"\b(went|shrank)\b", "SHRANK"),  # a block that is freed at once may be live just then
+    (r"\bmostly definitely lost", "definitely lost"),  # a block was in a register just then
+    (r"\bgrowing, or perhaps growing", "growing"),
+    # only on a busy machine: a pause may be longer than was estimated, and other threads be stopped, too
+    (r" \(the estimate was TIME\)", ""),
+    (r"\(TIME of TIME\)", "(TIME)"),
     (r"\s+", " "),
 ]]
 

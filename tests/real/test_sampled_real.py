@@ -12,7 +12,7 @@ from reports import functions
 from untouched import assert_untouched
 
 pytestmark = pytest.mark.alone
-SECONDS = 40
+SECONDS = 30
 BUDGET = 0.1
 
 

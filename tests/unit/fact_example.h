@@ -83,7 +83,7 @@ static const struct fact fact_examples[] = {
 				  .start_ns = INT64_MIN,
 				  .frontend = "ptrace",
 				  .mode = "",
-				  .writer = "mmattach 1" }),
+				  .writer = "mmattach 1", .host = "web-1" }),
 	INFORMATION(RUN, .run = { .id = { 0 } }),
 	INFORMATION(RUN, .run = { .start_ns = INT64_MAX, .piece = 1 }),
 	INFORMATION(TARGET, .target = { INT32_MIN, "comm", NULL, example_arguments, 4 }),

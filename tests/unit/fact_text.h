@@ -29,6 +29,7 @@ static inline void fact_text_run(struct strbuf *sb, const struct fact_run *r)
 	fact_text_string(sb, r->frontend);
 	fact_text_string(sb, r->mode);
 	fact_text_string(sb, r->writer);
+	fact_text_string(sb, r->host);
 }
 
 static inline void fact_text_names(struct strbuf *sb, const struct fact *f)

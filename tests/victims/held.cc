@@ -5,13 +5,14 @@
  * keeps a block of which it has only a pointer into the middle. Then some threads work, and others sleep in
  * the kernel and count the effects of an outside process.
  *
- *	held THREADS BLOCKS CARTS
+ *	held THREADS BLOCKS CARTS [RING]
  *
  * THREADS threads allocate and free in changing sizes, and check what they wrote. BLOCKS blocks of all sizes
- * are live besides. Orders:
+ * are live besides. RING: a ring of so many
+ * blocks is lost, too. Orders:
  *
  *	truth	{"lost_carts", "lost_items", "kept_carts", "kept", "middle", "a_cart", "an_item", "a_kept",
- *		"table"}: numbers, and addresses, as text
+ *		"table", "a_ring"}: numbers, and addresses, as text
  *	rounds	{"rounds"}: what the threads have done until now
  *	end	{"eintr", "wrong", "rounds"}
  */
@@ -48,7 +49,7 @@ shop::cart *kept_carts[KEPT_CARTS];
 static void **kept;
 char *middle;
 static size_t ncarts, nkept;
-static uint64_t a_cart, an_item, a_middle;
+static uint64_t a_cart, an_item, a_middle, a_ring = MASK;
 
 static std::atomic<uint64_t> rounds, eintr, wrong;
 static std::atomic<bool> ending;
@@ -77,6 +78,20 @@ static __attribute__((noinline)) void lose_carts(size_t n)
 		a_cart = (uint64_t)c ^ MASK;
 		an_item = (uint64_t)c->first ^ MASK;
 	}
+}
+
+static __attribute__((noinline)) void lose_ring(size_t n)
+{
+	void **first = static_cast<void **>(malloc(48)), **last = first;
+
+	while (--n) {
+		void **next = static_cast<void **>(malloc(48));
+
+		last[0] = next;
+		last = next;
+	}
+	last[0] = first;
+	a_ring = (uint64_t)first ^ MASK;
 }
 
 static __attribute__((noinline)) void keep(size_t n)
@@ -166,9 +181,9 @@ static char told[512];
 static __attribute__((noinline)) void write_truth()
 {
 	snprintf(told, sizeof(told), "{\"lost_carts\": %zu, \"lost_items\": %zu, \"kept_carts\": %d, \"kept\": %zu, \"middle\": \"%#lx\", \"a_cart\": \"%#lx\", "
-	       "\"an_item\": \"%#lx\", \"a_kept\": \"%p\", \"table\": \"%p\"}\n", ncarts, ncarts * ITEMS, KEPT_CARTS, nkept,
+	       "\"an_item\": \"%#lx\", \"a_kept\": \"%p\", \"table\": \"%p\", \"a_ring\": \"%#lx\"}\n", ncarts, ncarts * ITEMS, KEPT_CARTS, nkept,
 	       (unsigned long)(a_middle ^ MASK), (unsigned long)(a_cart ^ MASK), (unsigned long)(an_item ^ MASK), kept[nkept / 2],
-	       static_cast<void *>(kept));
+	       static_cast<void *>(kept), (unsigned long)(a_ring ^ MASK));
 }
 
 /* When the answer arrives, the caller may scan at once: by then no address is left on the stack. */
@@ -189,6 +204,8 @@ int main(int argc, char **argv)
 
 	ncarts = argc > 3 ? strtoul(argv[3], nullptr, 10) : 50;
 	lose_carts(ncarts);
+	if (argc > 4)
+		lose_ring(strtoul(argv[4], nullptr, 10));
 	keep(blocks ? blocks : 1);
 	scrub();
 	/* a thread that has ended: its stack stays mapped, and the block the loader allocated for it stays */

@@ -9,6 +9,8 @@
  *
  * The table is so large that it lies in the memory behind the mappings of the file (.bss).
  *
+ * Usage: routecache [BITS]	the table has 2^BITS chains, 14 if that is not given; 0: one chain with all routes
+ *
  * Prints "ready PID" when the workers run; ends on SIGTERM and then prints how many routes there are.
  */
 #include <pthread.h>
@@ -42,10 +44,11 @@ static struct route *table[BUCKETS];
 static char *replies[REPLIES];
 static atomic_bool ending;
 static unsigned long routes;
+static unsigned bits = 14;
 
 static struct route **bucket_of(uint64_t client)
 {
-	return &table[(client + 1) * 0x9e3779b97f4a7c15ull >> 50];
+	return &table[bits ? (client + 1) * 0x9e3779b97f4a7c15ull >> (64 - bits) : 0];
 }
 
 noinline static void route_add(uint64_t client)
@@ -103,12 +106,14 @@ static void *worker(void *arg)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t threads[WORKERS];
 	sigset_t end;
 	int sig;
 
+	if (argc > 1)
+		bits = (unsigned)atoi(argv[1]) % 15;
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);

@@ -217,15 +217,21 @@ static void touch(struct worker *w, struct held *h)
 		++*((uint64_t *)b->at + 1);
 }
 
+static bool is_full(const struct worker *w, unsigned site)
+{
+	return sites[site].kind == TABLE && w->counts[site].allocs >= TABLE_ENTRIES / opt.threads;
+}
+
 /* What a site with a rate of its own does in @s seconds. */
 static void do_rated(struct worker *w, unsigned site, double s, uint64_t now)
 {
 	struct held *h = &w->held[site];
 
 	give_old(w, h, now);
-	if (sites[site].kind == TABLE && w->counts[site].allocs >= TABLE_ENTRIES / opt.threads)
+	if (is_full(w, site))
 		return;
-	for (h->due += s * sites[site].rate / opt.threads; h->due >= 1; h->due--)
+	/* a thread that did not run for a while has several due */
+	for (h->due += s * sites[site].rate / opt.threads; h->due >= 1 && !is_full(w, site); h->due--)
 		keep(w, site, now);
 	if (opt.touched)
 		touch(w, h);

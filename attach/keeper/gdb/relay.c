@@ -162,7 +162,7 @@ static void forget_thread(struct relay *r, struct tracee *t)
 
 	if (t == r->waiting)
 		return;
-	calls_drop(&r->k->calls, t);
+	calls_drop(&r->k->calls, &t->calls);
 	threads_remove(&r->k->threads, t);
 	notify_record(r->k, RECORD_THREAD_END, 0, tid, 0, 0);
 }

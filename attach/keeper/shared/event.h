@@ -48,6 +48,8 @@ enum record_kind {
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
 	/* the process is about to end, and held until COMMAND_LET_END: its memory can be copied */
 	RECORD_ENDING,
+	/* from the kernel's probes: some hits were lost before the next record; value: how many */
+	RECORD_LOST,
 	RECORD_GAP,		/* hits were dropped, the ring was full; value = how long, in ns, until now */
 	RECORD_MOVED,		/* gdb has left the process for a copy of it: value = its pid */
 	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */

@@ -44,6 +44,9 @@ enum site_flags {
 	 */
 	SITE_BEHIND = 1 << 13,
 	SITE_ALWAYS = 1 << 11,	/* carries its slice also outside of what is counted */
+	/* not for the keeper: a function's entry that the kernel probes, with its return (attach/uprobe) */
+	SITE_RETURNS = 1 << 14,
+	SITE_OPENING = 1 << 15,	/* (with RETURNS) that the call begins is an event, too */
 };
 
 /* What the address of a load is computed from. */

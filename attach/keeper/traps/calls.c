@@ -19,27 +19,27 @@ static void drop(struct calls *c, uint16_t *link)
 }
 
 /* Forget calls that began below @sp: they were left unseen. */
-static void forget_below(struct calls *c, struct tracee *t, taddr sp)
+static void forget_below(struct calls *c, uint16_t *open, taddr sp)
 {
-	while (t->calls != NO_CALL && c->all[t->calls].sp < sp)
-		drop(c, &t->calls);
+	while (*open != NO_CALL && c->all[*open].sp < sp)
+		drop(c, open);
 }
 
 /* The link to the innermost call of @family at @sp, or NULL. */
-static uint16_t *link_at(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+static uint16_t *link_at(struct calls *c, uint16_t *open, taddr sp, uint16_t family)
 {
-	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next)
+	for (uint16_t *l = open; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next)
 		if (c->all[*l].family == family)
 			return l;
 	return NULL;
 }
 
-bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail)
+bool calls_open(struct calls *c, uint16_t *open, const struct call *call, bool *tail)
 {
 	uint16_t *same, i;
 
-	forget_below(c, t, call->sp);
-	same = link_at(c, t, call->sp, call->family);
+	forget_below(c, open, call->sp);
+	same = link_at(c, open, call->sp, call->family);
 	*tail = same && c->all[*same].trap != call->trap;
 	if (*tail) {
 		c->all[*same].ret = call->ret;
@@ -49,33 +49,33 @@ bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool
 	 * the same function with the same rsp again: the first call was left by longjmp, and with it calls
 	 * that were opened after it
 	 */
-	while (same && link_at(c, t, call->sp, call->family))
-		drop(c, &t->calls);
+	while (same && link_at(c, open, call->sp, call->family))
+		drop(c, open);
 	if (c->free == NO_CALL)
 		return false;
 	i = c->free;
 	c->free = c->all[i].next;
 	c->all[i] = *call;
-	c->all[i].next = t->calls;
-	t->calls = i;
+	c->all[i].next = *open;
+	*open = i;
 	return true;
 }
 
-bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+bool calls_inside(struct calls *c, uint16_t *open, taddr sp, uint16_t family)
 {
-	forget_below(c, t, sp);
-	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
+	forget_below(c, open, sp);
+	for (uint16_t i = *open; i != NO_CALL; i = c->all[i].next)
 		if (c->all[i].family == family && c->all[i].sp > sp)
 			return true;
 	return false;
 }
 
-bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out)
+bool calls_close(struct calls *c, uint16_t *open, taddr sp, uint16_t family, struct call *out)
 {
 	uint16_t *link;
 
-	forget_below(c, t, sp);
-	link = link_at(c, t, sp, family);
+	forget_below(c, open, sp);
+	link = link_at(c, open, sp, family);
 	if (!link)
 		return false;
 	*out = c->all[*link];
@@ -83,10 +83,10 @@ bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, s
 	return true;
 }
 
-bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out)
+bool calls_close_any(struct calls *c, uint16_t *open, taddr sp, taddr ret, struct call *out)
 {
-	forget_below(c, t, sp);
-	for (uint16_t *l = &t->calls; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next) {
+	forget_below(c, open, sp);
+	for (uint16_t *l = open; *l != NO_CALL && c->all[*l].sp == sp; l = &c->all[*l].next) {
 		if (c->all[*l].ret && c->all[*l].ret != ret)
 			continue;
 		*out = c->all[*l];
@@ -96,28 +96,28 @@ bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, str
 	return false;
 }
 
-uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp)
+uint32_t calls_at(struct calls *c, uint16_t *open, taddr sp)
 {
 	uint32_t n = 0;
 
-	forget_below(c, t, sp);
-	for (uint16_t i = t->calls; i != NO_CALL && c->all[i].sp == sp; i = c->all[i].next)
+	forget_below(c, open, sp);
+	for (uint16_t i = *open; i != NO_CALL && c->all[i].sp == sp; i = c->all[i].next)
 		n++;
 	return n;
 }
 
-const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family)
+const struct call *calls_around(struct calls *c, uint16_t *open, taddr sp, uint16_t family)
 {
-	forget_below(c, t, sp);
-	for (uint16_t i = t->calls; i != NO_CALL; i = c->all[i].next)
+	forget_below(c, open, sp);
+	for (uint16_t i = *open; i != NO_CALL; i = c->all[i].next)
 		if (c->all[i].family == family)
 			return &c->all[i];
 	return NULL;
 }
 
-void calls_remove(struct calls *c, struct tracee *t, const struct call *call)
+void calls_remove(struct calls *c, uint16_t *open, const struct call *call)
 {
-	for (uint16_t *l = &t->calls; *l != NO_CALL; l = &c->all[*l].next) {
+	for (uint16_t *l = open; *l != NO_CALL; l = &c->all[*l].next) {
 		if (&c->all[*l] == call) {
 			drop(c, l);
 			return;
@@ -125,8 +125,8 @@ void calls_remove(struct calls *c, struct tracee *t, const struct call *call)
 	}
 }
 
-void calls_drop(struct calls *c, struct tracee *t)
+void calls_drop(struct calls *c, uint16_t *open)
 {
-	while (t->calls != NO_CALL)
-		drop(c, &t->calls);
+	while (*open != NO_CALL)
+		drop(c, open);
 }

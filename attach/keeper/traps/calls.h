@@ -25,10 +25,10 @@
 #define MM_CALLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <sys/user.h>
 
-#include "attach/keeper/tracee.h"
+#include "base/taddr.h"
 
 #define CALLS_MAX 32768u
 #define NO_CALL 0xffffu
@@ -49,36 +49,38 @@ struct calls {
 
 void calls_init(struct calls *c);
 
+/* In all of these @open is the thread's innermost open call, NO_CALL at first. */
+
 /*
  * @call begins. true: it is open. *@tail: it is a tail call from a function of its family, so the outer call
  * continues, with the new return address. false: the pool is empty, the call cannot be followed.
  */
-bool calls_open(struct calls *c, struct tracee *t, const struct call *call, bool *tail);
+bool calls_open(struct calls *c, uint16_t *open, const struct call *call, bool *tail);
 
 /*
  * Is the thread inside an open call of @family with a higher rsp than @sp, so that what happens at @sp is
  * internal to that call?
  */
-bool calls_inside(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
+bool calls_inside(struct calls *c, uint16_t *open, taddr sp, uint16_t family);
 
 /* Close the call of @family that ends at @sp, and copy it to @out; false if none ends there. */
-bool calls_close(struct calls *c, struct tracee *t, taddr sp, uint16_t family, struct call *out);
+bool calls_close(struct calls *c, uint16_t *open, taddr sp, uint16_t family, struct call *out);
 
 /*
  * The same for the innermost call of any family that returns to @ret, or whose return address is not known.
  */
-bool calls_close_any(struct calls *c, struct tracee *t, taddr sp, taddr ret, struct call *out);
+bool calls_close_any(struct calls *c, uint16_t *open, taddr sp, taddr ret, struct call *out);
 
 /* How many calls end at @sp. */
-uint32_t calls_at(struct calls *c, struct tracee *t, taddr sp);
+uint32_t calls_at(struct calls *c, uint16_t *open, taddr sp);
 
 /* The innermost open call of @family that began at @sp or above; NULL if there is none. */
-const struct call *calls_around(struct calls *c, struct tracee *t, taddr sp, uint16_t family);
+const struct call *calls_around(struct calls *c, uint16_t *open, taddr sp, uint16_t family);
 
 /* @call was left: forget it. */
-void calls_remove(struct calls *c, struct tracee *t, const struct call *call);
+void calls_remove(struct calls *c, uint16_t *open, const struct call *call);
 
 /* Forget all calls of a thread. */
-void calls_drop(struct calls *c, struct tracee *t);
+void calls_drop(struct calls *c, uint16_t *open);
 
 #endif

@@ -27,10 +27,10 @@ static bool is_outside(struct keeper *k, struct tracee *t, const struct site *s,
 
 	if (!k->shared->scoped || !counts)
 		return false;
-	while ((c = calls_around(&k->calls, t, sp, SITE_FAMILY_IN))) {
+	while ((c = calls_around(&k->calls, &t->calls, sp, SITE_FAMILY_IN))) {
 		if (c->ret && remote_loads_word(keeper_memory(k, t), c->sp, &ret) && ret == c->ret)
 			return false;
-		calls_remove(&k->calls, t, c);
+		calls_remove(&k->calls, &t->calls, c);
 	}
 	return true;
 }
@@ -43,9 +43,9 @@ static void classify_entry(struct keeper *k, struct tracee *t, uint32_t trap,
 		.sp = entry_sp(s, regs), .ret = ret, .trap = trap, .family = s->family,
 		.args = { regs->rdi, regs->rsi, regs->rdx, regs->rcx, regs->r8, regs->r9 },
 	};
-	bool inside = calls_inside(&k->calls, t, call.sp, s->family), tail;
+	bool inside = calls_inside(&k->calls, &t->calls, call.sp, s->family), tail;
 
-	if (!calls_open(&k->calls, t, &call, &tail)) {
+	if (!calls_open(&k->calls, &t->calls, &call, &tail)) {
 		atomic_fetch_add_explicit(&k->shared->counts.unopened, 1, memory_order_relaxed);
 		return;
 	}
@@ -56,20 +56,20 @@ static void classify_entry(struct keeper *k, struct tracee *t, uint32_t trap,
 static void classify_exit(struct keeper *k, struct tracee *t, const struct site *s, taddr sp,
 			  struct hit_class *m)
 {
-	bool open = calls_close(&k->calls, t, sp, s->family, &m->call);
+	bool open = calls_close(&k->calls, &t->calls, sp, s->family, &m->call);
 
 	m->flags = open ? RECORD_CLOSES : RECORD_STATIC;
-	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, t, sp, s->family);
+	m->emit = (s->flags & SITE_EMIT) && !calls_inside(&k->calls, &t->calls, sp, s->family);
 }
 
 /* false: no (other) open call returns to here: the function that did was not watched. */
 static bool classify_after(struct keeper *k, struct tracee *t, const struct user_regs_struct *regs, taddr sp,
 			   struct hit_class *m)
 {
-	if (!calls_close_any(&k->calls, t, sp, regs->rip, &m->call))
+	if (!calls_close_any(&k->calls, &t->calls, sp, regs->rip, &m->call))
 		return false;
 	m->flags = RECORD_CLOSES;
-	m->emit = m->call.family != SITE_FAMILY_IN && !calls_inside(&k->calls, t, sp, m->call.family);
+	m->emit = m->call.family != SITE_FAMILY_IN && !calls_inside(&k->calls, &t->calls, sp, m->call.family);
 	return true;
 }
 
@@ -80,7 +80,7 @@ static bool classify_after(struct keeper *k, struct tracee *t, const struct user
 static void classify_plain(struct keeper *k, struct tracee *t, const struct site *s, taddr sp,
 			   struct hit_class *m)
 {
-	bool within = (s->flags & SITE_INNER) && calls_inside(&k->calls, t, sp, s->family);
+	bool within = (s->flags & SITE_INNER) && calls_inside(&k->calls, &t->calls, sp, s->family);
 
 	m->emit = (s->flags & SITE_EMIT) && (!within || s->flags & SITE_RELEASE);
 	if (within)
@@ -91,7 +91,7 @@ uint32_t hit_classify_most(struct keeper *k, struct tracee *t, uint32_t trap,
 			   const struct user_regs_struct *regs)
 {
 	const struct site *s = &k->traps.all[trap].site;
-	uint32_t n = s->flags & SITE_AFTER ? calls_at(&k->calls, t, entry_sp(s, regs)) : 1;
+	uint32_t n = s->flags & SITE_AFTER ? calls_at(&k->calls, &t->calls, entry_sp(s, regs)) : 1;
 
 	return n ? n : 1;
 }

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "attach/probes/code/capinsn.h"
+#include "attach/probes/code/insnlen.h"
 
 struct decoder {
 	csh cs;
@@ -151,6 +152,30 @@ static bool enters_kernel(struct decoder *d)
 	return in_group(d, CS_GRP_INT) && d->insn->id != X86_INS_INT3;
 }
 
+/*
+ * Where capstone does not say whether an operand is read or written, it counts as written. What it says is
+ * wrong of cmpxchg, with which counts are changed, and of movups: a first operand in memory is taken to be
+ * written, too, except by the common instructions that only read it.
+ */
+static bool stores(const cs_insn *in)
+{
+	const cs_x86 *x = &in->detail->x86;
+	const bool always = x->prefix[0] == X86_PREFIX_LOCK || in->id == X86_INS_CMPXCHG,
+		   reads = in->id == X86_INS_CMP || in->id == X86_INS_TEST || in->id == X86_INS_PUSH;
+
+	/* these write where rdi points, and have no such operand */
+	if (in->id == X86_INS_MASKMOVQ || in->id == X86_INS_MASKMOVDQU || in->id == X86_INS_VMASKMOVDQU)
+		return true;
+	for (unsigned i = 0; i < x->op_count; i++) {
+		const cs_x86_op *op = &x->operands[i];
+
+		if (op->type == X86_OP_MEM && op->mem.base != X86_REG_RSP && in->id != X86_INS_LEA &&
+		    (always || op->access != CS_AC_READ || (i == 0 && !reads)))
+			return true;
+	}
+	return false;
+}
+
 static void find_target(const cs_insn *in, struct insn *out)
 {
 	const cs_x86_op *op = in->detail->x86.operands;
@@ -225,6 +250,20 @@ static bool disassemble(struct decoder *d, const uint8_t *code, size_t n, taddr 
 	return cs_disasm_iter(d->cs, &code, &n, &addr, d->insn) && !length_doubtful(d->insn);
 }
 
+/*
+ * capstone 4 takes an operand to be of 16 bits where 67 and REX.W stand before a call or jmp, and of 32 where
+ * 66 and REX.W stand before ret: after an instruction of the wrong length a trap would be planted within one.
+ */
+static bool is_as_by_its_bytes(const uint8_t *code, size_t n, const struct insn *in)
+{
+	struct insn_shape shape;
+
+	if (!insn_shape(code, n, &shape))
+		return true;
+	return shape.len == in->len && (!shape.jump || !in->target_known ||
+					in->target == in->addr + in->len + (taddr)(int64_t)shape.rel);
+}
+
 int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct insn *out)
 {
 	const cs_insn *in = d->insn;
@@ -234,6 +273,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	*out = (struct insn){ .addr = addr, .len = (uint8_t)in->size };
 	out->flow = flow_of(d);
 	out->writes = registers_written(d);
+	out->stores = stores(in) && !is_nop(in);
 	out->syscall = enters_kernel(d);
 	out->loses_step = in->id == X86_INS_CPUID;
 	out->padding = is_nop(in) || in->id == X86_INS_INT3;
@@ -244,7 +284,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 	out->emu.len = out->len;
 	snprintf(out->text, sizeof(out->text), "%.14s%s%.47s", in->mnemonic, *in->op_str ? " " : "",
 		 in->op_str);
-	return 0;
+	return is_as_by_its_bytes(code, n, out) ? 0 : -EILSEQ;
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
+#include "report/text/groups/text_freed.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_sampled.h"
@@ -27,46 +28,178 @@ static void put_ages(struct strbuf *sb, const struct summary_group *g)
 
 static void put_size(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
 {
+	const uint64_t blocks = g->blocks + g->kind.indirect_blocks;
+
 	if (part->plain) {
-		text_things(sb, part, g->blocks);
+		text_things(sb, part, blocks);
 		return;
 	}
-	format_size(sb, g->bytes);
+	format_size(sb, summary_weight(g));
 	strbuf_puts(sb, " (");
-	format_percent(sb, (double)g->bytes, (double)part->family.bytes);
+	format_percent(sb, (double)summary_weight(g), (double)part->family.bytes);
 	strbuf_puts(sb, ") in ");
-	text_things(sb, part, g->blocks);
+	text_things(sb, part, blocks);
+	if (g->kind.indirect_blocks)
+		strbuf_printf(sb, ", %" PRIu64 " of them of other stacks", g->kind.indirect_blocks);
 }
 
-static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+static void put_ranges(struct strbuf *sb, const struct summary_group *g)
 {
-	if (!part->family.ranges) {
-		strbuf_printf(sb, " of %" PRIu64 " allocated here", g->allocs);
-		return;
-	}
-	strbuf_printf(sb, " of %" PRIu64 " allocated here, ", g->allocs);
+	strbuf_printf(sb, "    %" PRIu64 " allocated here, ", g->allocs);
 	format_size(sb, g->bytes_taken);
 	strbuf_puts(sb, " in all, ");
 	format_size(sb, g->bytes_returned);
-	strbuf_puts(sb, " returned to the kernel");
+	strbuf_puts(sb, " returned to the kernel\n");
+}
+
+static size_t count_parts(const struct summary_group *g)
+{
+	size_t n = 0;
+
+	for (size_t v = 0; v < VERDICT_COUNT; v++)
+		n += g->parts[v].blocks > 0;
+	return n;
+}
+
+/* Are blocks of the row lost with others of the same row? Those others are definitely or possibly lost. */
+static bool has_own_lost(const struct summary_group *g)
+{
+	return g->parts[VERDICT_INDIRECT].blocks &&
+	       (g->parts[VERDICT_DEFINITE].blocks || g->parts[VERDICT_POSSIBLE].blocks);
+}
+
+/*
+ * ", definitely lost", or ", mostly definitely lost", if other blocks of it have other verdicts: the balance
+ * has their numbers. What is lost with definitely lost blocks is lost for good, too.
+ */
+static void put_verdict(struct strbuf *sb, const struct summary_group *g)
+{
+	const bool with = g->verdict == VERDICT_DEFINITE && has_own_lost(g);
+
+	if (g->verdict == VERDICT_UNKNOWN)
+		return;
+	strbuf_puts(sb, count_parts(g) > (with ? 2 : 1) ? ", mostly " : ", ");
+	text_mark_verdict(sb, g->verdict);
+}
+
+static void put_calls(struct strbuf *sb, uint64_t allocs, uint64_t frees)
+{
+	strbuf_printf(sb, "    %" PRIu64 " allocated here, ", allocs);
+	if (frees)
+		strbuf_printf(sb, "%" PRIu64 " freed", frees);
+	else
+		strbuf_puts(sb, allocs == 1 ? "not freed" : "none of these freed");
+}
+
+static const char *part_text(const struct summary_group *g, enum verdict verdict, bool own)
+{
+	if (verdict == VERDICT_INDIRECT && has_own_lost(g))
+		return own ? "lost with these" : "lost with those";
+	if (verdict == VERDICT_INDIRECT)
+		return "lost with other groups";
+	return verdict == VERDICT_UNKNOWN ? "without a verdict" : verdict_text(verdict);
+}
+
+/* The first behind @first. @own: of the row itself, and not of another one of its stack. */
+static void put_parts(struct strbuf *sb, const struct summary_group *g, bool own, const char *first)
+{
+	static const enum verdict order[] = {
+		VERDICT_DEFINITE, VERDICT_POSSIBLE, VERDICT_INDIRECT, VERDICT_REACHABLE, VERDICT_UNKNOWN,
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		if (!g->parts[order[i]].blocks)
+			continue;
+		strbuf_printf(sb, "%s%" PRIu64 " %s", first, g->parts[order[i]].blocks,
+			      part_text(g, order[i], own));
+		first = ", ";
+	}
+}
+
+static void put_others(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+		       const struct summary_group *g)
+{
+	for (const struct summary_group *other = g; other->split;) {
+		other = &s->groups[summary_index(s, other->split_from)];
+		if (other == g)
+			break;
+		strbuf_puts(sb, "; in ");
+		text_number(sb, part, (size_t)(other - s->groups) - part->first);
+		put_parts(sb, other, false, " ");
+	}
+}
+
+static bool leaks_partly(const struct summary *s, const struct summary_group *g)
+{
+	const enum summary_section section = summary_section(s, g);
+
+	return g->frees && (section == SUMMARY_LOST || section == SUMMARY_GROWING);
+}
+
+/* Is it the first group of which that would help to know which code freed its blocks? */
+static bool needs_free_stacks(const struct summary *s, const struct text_part *part, const struct summary_group *g)
+{
+	for (size_t i = part->first; i < part->first + part->n; i++)
+		if (s->groups[i].nfreed)
+			return false;
+	for (const struct summary_group *before = &s->groups[part->first]; before < g; before++)
+		if (leaks_partly(s, before))
+			return false;
+	return leaks_partly(s, g);
+}
+
+/*
+ * What became of all that was allocated here:
+ *
+ *	551 allocated here, none of these freed
+ *	2103 allocated here, 62 freed, 1999 definitely lost, 40 possibly lost; in [4] 2 still reachable
+ *	446 allocated here, none of these freed, 38 definitely lost, 38 lost with these; in [22] 64 lost with
+ *	    other groups; in [13] 306 still reachable
+ */
+static void put_balance(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+			const struct summary_group *g)
+{
+	put_calls(sb, g->allocs, g->frees);
+	if (needs_free_stacks(s, part, g))
+		strbuf_puts(sb, " (a watch with --free-stacks shows by which code)");
+	if (g->split || count_parts(g) > 1)
+		put_parts(sb, g, true, ", ");
+	put_others(sb, s, part, g);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_grows_instead(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+			      const struct summary_group *g)
+{
+	const struct summary_group *instead = summary_grows_instead(s, g);
+
+	if (!instead)
+		return;
+	strbuf_puts(sb, "    its younger blocks are in ");
+	text_number(sb, part, (size_t)(instead - s->groups) - part->first);
+	strbuf_puts(sb, ", which grows: blocks are often found lost only some time after they are\n");
 }
 
 static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part,
 		      const struct summary_group *g)
 {
-	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain };
+	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain, false };
 
 	put_size(sb, part, g);
-	put_taken(sb, part, g);
+	put_verdict(sb, g);
 	if (text_timed(s))
 		put_ages(sb, g);
-	text_verdict(sb, g);
 	if (g->tag) {
 		strbuf_puts(sb, ", tag ");
 		strbuf_text(sb, g->tag);
 	}
 	strbuf_putc(sb, '\n');
 	text_growth_line(sb, s, &course);
+	put_grows_instead(sb, s, part, g);
+	if (part->family.ranges)
+		put_ranges(sb, g);
+	else
+		put_balance(sb, s, part, g);
 }
 
 /* A group of the same family by its number, one of another family only by its allocation site. */
@@ -85,41 +218,67 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct t
 static void put_part(struct strbuf *sb, const struct summary_hang *hang)
 {
 	strbuf_puts(sb, "      ");
-	format_size(sb, hang->bytes);
-	strbuf_puts(sb, " in ");
-	format_count(sb, hang->blocks, "block");
+	text_amount(sb, hang->bytes, hang->blocks);
 	strbuf_puts(sb, ": ");
+}
+
+static void put_uncounted(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	if (!g->uncounted.blocks)
+		return;
+	strbuf_puts(sb, "    also lost with them, not counted above: ");
+	text_amount(sb, g->uncounted.bytes, g->uncounted.blocks);
+	strbuf_puts(sb, s->filtered.groups || s->suppressed.groups ?
+				" that are hidden, or whose allocation was not seen\n" :
+				" whose allocation was not seen\n");
 }
 
 static void put_hangs(struct strbuf *sb, const struct summary *s, const struct text_part *part,
 		      const struct summary_group *g)
 {
-	if (g->nhangs)
-		strbuf_puts(sb, "    indirectly lost with it\n");
+	if (g->kind.indirect_blocks) {
+		strbuf_puts(sb, "    lost with them, and counted above: ");
+		text_amount(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
+		strbuf_puts(sb, " of other stacks\n");
+	}
 	for (size_t i = 0; i < g->nhangs && i < HANGS_SHOWN; i++) {
 		put_part(sb, &g->hangs[i]);
 		put_entry(sb, s, part, g->hangs[i].serial);
 	}
 	if (g->nhangs > HANGS_SHOWN)
 		strbuf_printf(sb, "      and of %zu more groups\n", g->nhangs - HANGS_SHOWN);
+	put_uncounted(sb, s, g);
 }
 
+/* With which groups it is lost; the rest with blocks that are in no group. */
 static void put_holders(struct strbuf *sb, const struct summary *s, const struct text_part *part,
 			const struct summary_group *g)
 {
+	struct summary_sum left = { g->blocks, g->bytes };
 	size_t shown = 0;
 
-	if (g->held)
-		strbuf_puts(sb, "    lost with\n");
-	for (size_t i = 0; g->held && i < s->ngroups; i++)
+	if (!g->held)
+		return;
+	strbuf_puts(sb, "    lost with\n");
+	for (size_t i = 0; i < s->ngroups; i++)
 		for (size_t h = 0; h < s->groups[i].nhangs; h++) {
-			if (s->groups[i].hangs[h].serial != g->serial || shown++ >= HANGS_SHOWN)
+			const struct summary_hang *hang = &s->groups[i].hangs[h];
+
+			if (hang->serial != g->serial)
 				continue;
-			put_part(sb, &s->groups[i].hangs[h]);
+			left.blocks -= hang->blocks < left.blocks ? hang->blocks : left.blocks;
+			left.bytes -= hang->bytes < left.bytes ? hang->bytes : left.bytes;
+			if (shown++ >= HANGS_SHOWN)
+				continue;
+			put_part(sb, hang);
 			put_entry(sb, s, part, s->groups[i].serial);
 		}
 	if (shown > HANGS_SHOWN)
 		strbuf_printf(sb, "      and with %zu more groups\n", shown - HANGS_SHOWN);
+	if (!left.blocks)
+		return;
+	put_part(sb, &(struct summary_hang){ .blocks = left.blocks, .bytes = left.bytes });
+	strbuf_puts(sb, "blocks that are in no group\n");
 }
 
 void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
@@ -134,6 +293,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	else
 		put_exact(sb, s, part, g);
 	text_stack(sb, &g->stack);
+	text_freed(sb, g);
 	put_hangs(sb, s, part, g);
 	put_holders(sb, s, part, g);
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "report/model/by_stack.h"
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
 #include "report/query/lookup.h"
@@ -143,18 +144,12 @@ static void put_place(struct strbuf *sb, const struct summary *s, taddr addr, co
 
 static void put_entry(struct strbuf *sb, const struct summary *s, const struct lookup_found *f)
 {
-	struct text_part part;
-
 	if (!f->entry) {
 		strbuf_puts(sb, "    in no group: the report's options leave it out\n");
 		return;
 	}
 	strbuf_puts(sb, "    group ");
-	for (size_t i = 0; i < text_parts(s); i++) {
-		text_part(s, i, &part);
-		if (f->group >= part.first && f->group < part.first + part.n && part.family.refs == f->refs)
-			text_number(sb, &part, f->entry - 1);
-	}
+	lookup_put_number(s, f, sb);
 	strbuf_putc(sb, '\n');
 }
 
@@ -253,8 +248,14 @@ int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
 	const size_t from = sb->len;
 	int r = summary_error(s);
 
-	if (r == 0 && lk->question.entry)
-		r = put_list(sb, s, top);
+	if (r == 0 && lk->question.entry) {
+		struct by_stack by_stack;
+
+		r = by_stack_make(s, &by_stack);
+		if (r == 0)
+			r = put_list(sb, &by_stack.view, top);
+		by_stack_fini(&by_stack);
+	}
 	for (size_t i = 0; i < lk->nat && r == 0; i++) {
 		if (i || lk->question.entry)
 			strbuf_putc(sb, '\n');

@@ -31,21 +31,31 @@ static void copy(struct strbuf *to, const char *text, size_t n, bool color)
 	strbuf_append(to, text + begin, n - begin);
 }
 
-void text_mark_show(struct strbuf *sb, size_t from, const struct summary *s)
+static void show(struct strbuf *sb, size_t from, bool color)
 {
 	cleanup_strbuf struct strbuf shown = STRBUF_INIT;
 
-	if (s->columns)
-		wrap_all(sb, from, s->columns);
 	if (strbuf_error(sb))
 		return;
-	copy(&shown, strbuf_str(sb) + from, sb->len - from, s->color);
+	copy(&shown, strbuf_str(sb) + from, sb->len - from, color);
 	if (strbuf_error(&shown)) {
 		sb->err = strbuf_error(&shown);
 		return;
 	}
 	strbuf_truncate(sb, from);
 	strbuf_append(sb, strbuf_str(&shown), shown.len);
+}
+
+void text_mark_show(struct strbuf *sb, size_t from, const struct summary *s)
+{
+	if (s->columns)
+		wrap_all(sb, from, s->columns);
+	show(sb, from, s->color);
+}
+
+void text_mark_remove(struct strbuf *sb, size_t from)
+{
+	show(sb, from, false);
 }
 
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict)

@@ -31,6 +31,12 @@ struct summary;
  */
 void text_mark_show(struct strbuf *sb, size_t from, const struct summary *s);
 
+/* The last step of text that is for no terminal: only removes the marks. */
+void text_mark_remove(struct strbuf *sb, size_t from);
+
+/* The columns of a summary whose text is not to be wrapped. */
+#define TEXT_UNBROKEN (1u << 30)
+
 /* verdict_text; "definitely lost" stands out. */
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict);
 

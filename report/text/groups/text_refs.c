@@ -71,7 +71,7 @@ static void put_net(const struct merged_refs *e, struct strbuf *cell)
 
 static void put_course(const struct text_refs *t, const struct merged_refs *e, struct strbuf *cell)
 {
-	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
+	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true, false };
 
 	if (e->refs.older)
 		strbuf_puts(cell, "older than the watch");

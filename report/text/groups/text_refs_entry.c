@@ -147,14 +147,6 @@ static void put_nets(struct strbuf *sb, const struct merged_refs *e)
 	strbuf_putc(sb, '\n');
 }
 
-/* How many of the acquiring call sites stand out; these come first. 0: none does. */
-static size_t count_suspects(const struct summary_refs *r)
-{
-	size_t n = r->net > 0 ? summary_like_uses(r->acquired, r->nacquired) : 0;
-
-	return n < r->nacquired ? n : 0;
-}
-
 static void put_share(struct strbuf *sb, const struct summary_use *u)
 {
 	if (u->outstanding >= u->acquired_in_all) {
@@ -172,13 +164,14 @@ static void put_share(struct strbuf *sb, const struct summary_use *u)
 /* Several call sites have that share: why is this one suspect? */
 static void put_reason(struct strbuf *sb, const struct summary_use *u, size_t near)
 {
-	strbuf_printf(sb, "    of %zu call sites with about that share ", near);
+	strbuf_printf(sb, "    %zu call sites have about that share; "
+			      , near);
 	if (summary_use_follows(u)) {
-		strbuf_printf(sb, "this one acquired just as many as are too many, on %" PRIu64 " of %" PRIu64
-				  " objects with 2 or more\n", u->as_many, u->several);
+		strbuf_printf(sb, "this one acquired exactly as many references as were not released on %" PRIu64
+				  " of the %" PRIu64 " objects of which two or more were not\n", u->as_many, u->several);
 		return;
 	}
-	strbuf_puts(sb, "this one's module releases least of what it acquires: ");
+	strbuf_puts(sb, "the module of this one releases least of what it acquires: ");
 	strbuf_text(sb, u->module ? format_base(u->module) : "?");
 	strbuf_printf(sb, " acquired %" PRIu64 " on these objects and released %" PRIu64 "\n",
 		      u->module_acquired, u->module_released);
@@ -239,7 +232,7 @@ static bool misses_a_release(const struct summary_refs *r)
 
 static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct summary_refs *r)
 {
-	size_t suspects = count_suspects(r);
+	size_t suspects = summary_suspects(r);
 	size_t taken = shown(t, r->nacquired, suspects), dropped = shown(t, r->nreleased, suspects);
 
 	for (size_t i = 0; i < taken; i++)
@@ -256,7 +249,7 @@ static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 {
 	const struct merged_refs *e = &t->entries[index];
-	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
+	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true, false };
 
 	strbuf_puts(sb, TEXT_BOLD);
 	text_number(sb, &t->part, index);

@@ -8,13 +8,17 @@
 #include "report/model/sampled.h"
 #include "report/model/unknown_reason.h"
 
+#define FEW 10u		/* tracked blocks: a share of so few would be misunderstood */
+#define CHUNK_HEAD 8	/* what glibc adds to a block */
 #define CELL_LEAKS 34
 #define CELL_CALLS (TEXT_SAMPLED_WIDTH - CELL_LEAKS - 2)
 
-static const struct summary_sample nothing_told = { .kept_bytes = { .high = INFINITY },
-						    .survival = { .high = 1 } };
+static const struct summary_sample nothing_told = {
+	.kept_bytes = { .high = INFINITY }, .may_keep_blocks = { .high = INFINITY },
+	.may_keep_bytes = { .high = INFINITY }, .survival = { .high = 1 },
+};
 
-static const struct summary_sample *sample_of(const struct summary_group *g)
+const struct summary_sample *text_sampled_of(const struct summary_group *g)
 {
 	return g->sampled ? g->sampled : &nothing_told;
 }
@@ -33,13 +37,18 @@ static void put_amount(struct strbuf *sb, double amount, bool plain)
 		strbuf_printf(sb, "%" PRIu64, whole);
 }
 
-/* " (921 KiB to 1.5 MiB)". No upper end if there may be more. */
+/* " (921 KiB to 1.5 MiB)", " (at least 65.2 KiB)": no upper end if there may be more, no range if
+ * there is no lower one either. */
 static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
 {
-	strbuf_puts(sb, " (");
+	const bool open = e->at_least || !isfinite(e->high);
+
+	if (open && e->low <= 0)
+		return;
+	strbuf_puts(sb, open ? " (at least " : " (");
 	put_amount(sb, e->low, plain);
-	if (e->at_least || !isfinite(e->high)) {
-		strbuf_puts(sb, " or more)");
+	if (open) {
+		strbuf_putc(sb, ')');
 		return;
 	}
 	strbuf_puts(sb, " to ");
@@ -47,11 +56,11 @@ static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
 	strbuf_putc(sb, ')');
 }
 
-static void put_estimate(struct strbuf *sb, const struct estimate *e, bool plain)
+void text_sampled_estimate(struct strbuf *sb, const struct estimate *e, bool plain)
 {
-	strbuf_puts(sb, e->at_least ? "at least " : "about ");
+	strbuf_puts(sb, "about ");
 	put_amount(sb, e->value, plain);
-	strbuf_puts(sb, "/min");
+	strbuf_puts(sb, e->at_least ? "/min or more" : "/min");
 	put_range(sb, e, plain);
 }
 
@@ -76,18 +85,17 @@ static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 static void put_doubt(struct strbuf *sb, const struct summary_sample *its)
 {
 	if (its->doubt == SURVIVAL_UNNOTICED) {
-		strbuf_puts(sb, "all tracked blocks look live, but only ");
+		strbuf_puts(sb, "the tracked blocks look live, but only ");
 		format_percent(sb, its->sees, 1);
 		strbuf_puts(sb, " of the allocations were seen: "
 				"other blocks may have their addresses by now");
 		return;
 	}
-	strbuf_puts(sb, "nearly all tracked blocks look live, but ");
+	strbuf_puts(sb, "most tracked addresses are still in use, but some by other blocks now: ");
 	format_percent(sb, its->survival.late, 1);
-	strbuf_puts(sb, " of the old ones were seen to be freed though only ");
+	strbuf_puts(sb, " of the old blocks were seen to be freed, and only ");
 	format_percent(sb, its->sees, 1);
-	strbuf_puts(sb, " of the allocations were seen: "
-			"more were freed unseen, and other blocks have their addresses");
+	strbuf_puts(sb, " of the allocations were seen");
 }
 
 static void put_few(struct strbuf *sb, uint64_t followed)
@@ -133,12 +141,12 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 				"at the addresses of those that were freed");
 		break;
 	case UNKNOWN_NO_TABLE:
-		strbuf_puts(sb, "the tracked blocks stay live, and no allocation was seen in the last fifth "
-				"of the watch; but while its trap was planted then, too few were to be "
-				"expected to call it bounded");
+		strbuf_puts(sb, "the tracked blocks stay live. It may have stopped growing: no allocation was "
+				"seen in the last fifth of the watch, but its trap was planted too briefly "
+				"then to be certain");
 		break;
 	default:
-		strbuf_puts(sb, "some blocks stay live, and some are freed late");
+		strbuf_puts(sb, "many old blocks are still live, but some are freed late");
 	}
 }
 
@@ -158,11 +166,11 @@ static void put_survivors(struct strbuf *sb, const struct summary_sample *its)
 	format_percent(sb, v->low, 1);
 	strbuf_puts(sb, " to ");
 	format_percent(sb, v->high, 1);
-	strbuf_puts(sb, its->doubt != SURVIVAL_SURE ? ") seem still live after " : ") are still live after ");
+	strbuf_puts(sb, v->low <= 0 ? ") seem still live after " : ") are still live after ");
 	format_seconds(sb, v->age_s);
-	strbuf_puts(sb, ", of ");
+	strbuf_puts(sb, v->old < FEW ? ", as estimated: only " : ", of ");
 	format_count(sb, v->old, "tracked block");
-	strbuf_puts(sb, " of that age");
+	strbuf_puts(sb, v->old < FEW ? " reached that age" : " of that age");
 }
 
 static int percent_of(double share)
@@ -204,7 +212,13 @@ static void put_late(struct strbuf *sb, const struct survival *v)
 	format_percent(sb, v->late, 1);
 	strbuf_puts(sb, " of the blocks that reached an age of ");
 	format_seconds(sb, v->late_from_s);
-	strbuf_puts(sb, " were freed after that");
+	strbuf_puts(sb, " were freed after that, and the others may be");
+}
+
+/* A part of its blocks was still there at the end of what is known: that part may leak. */
+static bool mostly(const struct survival *v)
+{
+	return v->half_s > 0 && v->share > SURVIVAL_CHANCE;
 }
 
 static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
@@ -212,14 +226,14 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	switch (its->survival.kind) {
 	case SURVIVAL_STAYS:
 		strbuf_puts(sb, "leaks ");
-		put_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
+		text_sampled_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
 		break;
 	case SURVIVAL_TABLE:
 		strbuf_puts(sb, "bounded: not freed, but nothing was added in the last fifth of the watch: "
 				"a table, or what is needed once");
 		break;
 	case SURVIVAL_GOES:
-		strbuf_puts(sb, "freed");
+		strbuf_puts(sb, mostly(&its->survival) ? "mostly freed" : "freed");
 		if (its->survival.half_s > 0) {
 			strbuf_puts(sb, ": half of it within ");
 			put_about_seconds(sb, its->survival.half_s);
@@ -244,23 +258,25 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 {
 	if (is_rate_known(its)) {
 		strbuf_puts(sb, "    allocates ");
-		put_estimate(sb, &its->allocs, true);
+		text_sampled_estimate(sb, &its->allocs, true);
 	} else {
 		strbuf_puts(sb, "    how often it allocates is not known, as no round of its trap has ended");
 	}
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
+		put_amount(sb, its->bytes_each - CHUNK_HEAD, false);
+		strbuf_puts(sb, " each (");
 		put_amount(sb, its->bytes_each, false);
-		strbuf_puts(sb, " each");
+		strbuf_puts(sb, " of memory)");
 	}
-	strbuf_printf(sb, "; %" PRIu64 " seen (", its->seen);
+	strbuf_printf(sb, "; %" PRIu64 " seen, in ", its->seen);
 	format_percent(sb, its->sees, 1);
-	strbuf_puts(sb, its->standing && its->sees < 1 ? "), by now all are\n" : ")\n");
+	strbuf_puts(sb, its->standing && its->sees < 1 ? " of the time; now every one is\n" : " of the time\n");
 }
 
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
 {
-	const struct summary_sample *its = sample_of(g);
+	const struct summary_sample *its = text_sampled_of(g);
 
 	put_first_words(sb, part, its);
 	put_taken(sb, part, its);
@@ -288,7 +304,7 @@ void text_sampled_heads(struct strbuf *sb)
 static void put_goes_cell(struct strbuf *sb, const struct survival *v)
 {
 	if (v->half_s > 0) {
-		strbuf_puts(sb, "freed: half within ");
+		strbuf_puts(sb, mostly(v) ? "mostly freed: half within " : "freed: half within ");
 		put_about_seconds(sb, v->half_s);
 		return;
 	}
@@ -325,7 +341,7 @@ static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
 
 void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 {
-	const struct summary_sample *its = sample_of(g);
+	const struct summary_sample *its = text_sampled_of(g);
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	put_kept_cell(&cell, its);
@@ -341,7 +357,7 @@ void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
 
 double text_sampled_rate(const struct summary_group *g)
 {
-	return sample_of(g)->allocs.value;
+	return text_sampled_of(g)->allocs.value;
 }
 
 void text_sampled_more(struct strbuf *sb, double per_minute)
@@ -363,7 +379,7 @@ static struct counted count(const struct summary *s, const struct text_part *par
 	struct counted c = { 0 };
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
-		const struct summary_sample *its = sample_of(&s->groups[i]);
+		const struct summary_sample *its = text_sampled_of(&s->groups[i]);
 
 		c.kinds[its->survival.kind]++;
 		if (its->survival.kind == SURVIVAL_STAYS)
@@ -381,7 +397,7 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 	if (stays) {
 		format_count(sb, stays, "group");
 		strbuf_puts(sb, stays == 1 ? " leaks, " : " leak, together ");
-		put_estimate(sb, &c.kept, part->plain);
+		text_sampled_estimate(sb, &c.kept, part->plain);
 	} else {
 		strbuf_puts(sb, "no group is known to leak");
 	}
@@ -389,5 +405,5 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 		strbuf_printf(sb, "; %" PRIu64 "%s may leak", c.kinds[SURVIVAL_UNKNOWN],
 			      stays ? " more" : "");
 	if (level)
-		strbuf_printf(sb, "; %" PRIu64 " %s not grow", level, level == 1 ? "does" : "do");
+		strbuf_printf(sb, "; %" PRIu64 " %s mostly freed, or bounded", level, level == 1 ? "is" : "are");
 }

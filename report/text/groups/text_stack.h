@@ -22,8 +22,8 @@ void text_stack(struct strbuf *sb, const struct stack_view *stack);
 /*
  * The first frame after the wrappers: "session_open svc.c:42", at most @width characters of it, with C++
  * names shortened (report/names/shortname.h). @apart is what distinguishes this stack from others in the same
- * table, "make from serve_users", or NULL; if the first frame has no name, its module and offset are shown,
- * and its first caller with a name.
+ * table, "make from serve_users", or NULL. If the first frame has no name, it is "libvendor.so+0x1149", whose
+ * offset is never cut; its first caller with a name, unless libc's, follows if there is room.
  */
 void text_where_of(struct strbuf *sb, const struct stack_view *stack, const struct apart *apart,
 		   size_t width);

@@ -3,12 +3,17 @@
 #include "report/text/groups/text_verdicts.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/model/text_parts.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
 
-static void put_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
+#define MUCH_LONGER 1.1	/* a pause is no surprise if it is nearly what was estimated */
+
+void text_amount(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 {
 	format_size(sb, bytes);
 	strbuf_puts(sb, " in ");
@@ -20,17 +25,8 @@ void text_lost_with(struct strbuf *sb, uint64_t bytes, uint64_t blocks)
 	if (!blocks)
 		return;
 	strbuf_puts(sb, ", and ");
-	put_amount(sb, bytes, blocks);
+	text_amount(sb, bytes, blocks);
 	strbuf_puts(sb, " with them");
-}
-
-void text_verdict(struct strbuf *sb, const struct summary_group *g)
-{
-	if (g->verdict == VERDICT_UNKNOWN)
-		return;
-	strbuf_puts(sb, ", ");
-	text_mark_verdict(sb, g->verdict);
-	text_lost_with(sb, g->kind.indirect_bytes, g->kind.indirect_blocks);
 }
 
 /* --- what was watched --- */
@@ -42,7 +38,7 @@ static void put_sum(struct strbuf *sb, const char *separator, const struct summa
 	text_mark_verdict(sb, verdict);
 	strbuf_putc(sb, ' ');
 	if (sums[verdict].blocks)
-		put_amount(sb, sums[verdict].bytes, sums[verdict].blocks);
+		text_amount(sb, sums[verdict].bytes, sums[verdict].blocks);
 	else
 		strbuf_puts(sb, "none");
 }
@@ -57,23 +53,53 @@ static void put_sums(struct strbuf *sb, const struct summary_sum *sums)
 		put_sum(sb, "; ", sums, VERDICT_UNKNOWN);
 }
 
+/* Descriptors and the like are counted with blocks, at a byte each, but nothing can be said of them here. */
+static bool take_memory(const struct summary *s, struct summary_sum sums[VERDICT_COUNT])
+{
+	struct summary_sum *unknown = &sums[VERDICT_UNKNOWN];
+	bool any = false;
+
+	memcpy(sums, s->run.verdicts.watched, VERDICT_COUNT * sizeof(*sums));
+	for (size_t i = 0; i < text_parts(s); i++) {
+		struct text_part part;
+
+		text_part(s, i, &part);
+		any |= !part.plain;
+		if (!part.plain || part.family.refs)
+			continue;
+		unknown->blocks -= part.family.live < unknown->blocks ? part.family.live : unknown->blocks;
+		unknown->bytes -= part.family.bytes < unknown->bytes ? part.family.bytes : unknown->bytes;
+	}
+	return any;
+}
+
 void text_verdicts_answer(struct strbuf *sb, const struct summary *s)
 {
-	if (!s->run.verdicts.known || !s->totals.live_blocks)
+	struct summary_sum sums[VERDICT_COUNT];
+
+	if (!s->run.verdicts.known || !s->totals.live_blocks || !take_memory(s, sums))
 		return;
-	put_sums(sb, s->run.verdicts.watched);
+	put_sums(sb, sums);
 	strbuf_putc(sb, '\n');
 }
 
 /* --- how it was done --- */
 
+void text_verdicts_pause(struct strbuf *sb, const struct summary_verdicts *v)
+{
+	format_seconds(sb, v->pause_s);
+	if (!(v->expected_s > 0) || v->pause_s <= MUCH_LONGER * v->expected_s)
+		return;
+	strbuf_puts(sb, " (the estimate was ");
+	format_seconds(sb, v->expected_s);
+	strbuf_putc(sb, ')');
+}
+
 static void put_pause(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	strbuf_puts(sb, "in a pause of ");
-	format_seconds(sb, v->pause_s);
-	strbuf_puts(sb, " (");
-	format_seconds(sb, v->expected_s);
-	strbuf_puts(sb, " expected), ");
+	text_verdicts_pause(sb, v);
+	strbuf_puts(sb, ", ");
 	format_count(sb, v->threads, "thread");
 	if (v->not_stopped)
 		strbuf_printf(sb, ", %" PRIu32 " of them not stopped", v->not_stopped);
@@ -90,6 +116,7 @@ static void put_heap(struct strbuf *sb, const struct summary_verdicts *v)
 		blocks += v->all[i].blocks;
 	text_label(sb, "heap");
 	if (v->allocator) {
+		strbuf_puts(sb, "layout of ");
 		strbuf_text(sb, v->allocator);
 		strbuf_puts(sb, "; ");
 	}

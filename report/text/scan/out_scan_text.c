@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/names/shortname.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/scan/text_pointers.h"
 #include "report/text/scan/text_scan_head.h"
+#include "report/text/scan/text_scan_trace.h"
 #include "report/text/text_certainty.h"
+#include "report/text/text_filter.h"
 
 #define NAME_WIDTH 40
 #define COLUMN_NUMBER 6
@@ -105,6 +108,26 @@ static void put_certainty(struct strbuf *sb, const struct scan_report *r)
 	text_certainty_doubts(sb, &r->summary.run.verdicts);
 }
 
+/* What sees the blocks that a scan does not. */
+static void put_instead(struct strbuf *sb, const struct scan_report *r)
+{
+	strbuf_puts(sb, "a watch works with any allocator: mmattach -p ");
+	if (r->core || !r->summary.target.pid)
+		strbuf_puts(sb, "PID -d 2m, as long as the process lives\n");
+	else
+		strbuf_printf(sb, "%d -d 2m\n", (int)r->summary.target.pid);
+}
+
+static void put_other(struct strbuf *sb, const struct scan_report *r)
+{
+	if (!r->heap.known || !r->heap.other)
+		return;
+	strbuf_puts(sb, "only blocks of glibc's malloc are listed, none of ");
+	strbuf_text(sb, r->heap.other);
+	strbuf_puts(sb, "; ");
+	put_instead(sb, r);
+}
+
 static void put_answer(struct strbuf *sb, const struct scan_report *r)
 {
 	const struct summary *s = &r->summary;
@@ -117,29 +140,40 @@ static void put_answer(struct strbuf *sb, const struct scan_report *r)
 		put_missing(sb, r);
 		strbuf_text(sb, r->heap.layout);
 		strbuf_putc(sb, '\n');
+		if (scan_allocator_is_other(r))
+			put_instead(sb, r);
 		return;
 	}
-	strbuf_puts(sb, r->core ? " had " : " has ");
+	strbuf_puts(sb, r->core || r->trace.instead ? " had " : " has ");
 	format_count(sb, s->totals.live_blocks, "block");
-	strbuf_puts(sb, " in use, ");
+	strbuf_puts(sb, r->trace.instead ? " in use at the end of the watch, " : " in use, ");
 	format_size(sb, s->totals.live_bytes);
 	put_losses(sb, &s->run.verdicts);
 	strbuf_putc(sb, '\n');
+	put_other(sb, r);
+	text_scan_trace(sb, r);
+	if (!r->nanswers)
+		text_filter(sb, s);
 	put_certainty(sb, r);
 }
 
 /* --- the table --- */
 
-/* The table shows content that is text; of other content only its kind. */
+/* The table shows content that is text, the first example; of other content only its kind. */
 static void put_content(struct strbuf *sb, const char *content)
 {
 	const char *more = strstr(content, ": ");
-	size_t n = more && more[2] != '"' ? (size_t)(more - content) : strlen(content);
+	bool is_text = more && more[2] == '"';
+	const char *next = is_text ? strstr(more + 3, "\", \"") : NULL;
 	cleanup_strbuf struct strbuf shown = STRBUF_INIT;
 
-	strbuf_append(&shown, content, n);
+	if (next)
+		strbuf_append(&shown, content, (size_t)(next + 1 - content));
+	else
+		strbuf_append(&shown, content, more && !is_text ? (size_t)(more - content) : strlen(content));
 	strbuf_puts(sb, ": ");
 	format_cut(sb, strbuf_str(&shown), WHAT_WIDTH);
+	strbuf_puts(sb, next ? ", ..." : "");
 	if (shown.err && !sb->err)
 		sb->err = shown.err;
 }
@@ -151,9 +185,22 @@ static void put_site(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
+/* "std::_Sp_counted_ptr_inplace<shop::Item>": what the library adds to its templates is left out. */
+static void put_class(struct strbuf *sb, const char *class)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	shortname_full(&name, class, WHAT_WIDTH);
+	format_cut(sb, strbuf_str(&name), WHAT_WIDTH);
+	if (name.err && !sb->err)
+		sb->err = name.err;
+}
+
 static void put_what(struct strbuf *sb, const struct summary_group *g)
 {
-	if (g->kind.label)
+	if (g->kind.class_name)
+		put_class(sb, g->kind.class_name);
+	else if (g->kind.label)
 		format_cut(sb, g->kind.label, WHAT_WIDTH);
 	else
 		put_site(sb, g);
@@ -326,6 +373,17 @@ static void put_groups(struct strbuf *sb, const struct scan_report *r, size_t to
 	strbuf_putc(sb, '\n');
 	format_count(sb, left, "more group");
 	strbuf_puts(sb, " not shown in full (--top 0 shows all)\n");
+}
+
+int out_scan_text_answer(const struct scan_report *r, struct strbuf *sb)
+{
+	const size_t from = sb->len;
+
+	if (scan_error(r))
+		return scan_error(r);
+	put_answer(sb, r);
+	text_mark_remove(sb, from);
+	return strbuf_error(sb);
 }
 
 int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)

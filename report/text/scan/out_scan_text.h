@@ -18,7 +18,7 @@
  *	    C++ class Session (svc), 1048 bytes each, for example 0x7f.., 0x7f..
  *
  *	  command   /usr/bin/svc -x
- *	  scanned   2026-11-21 01:46:28 +0000, stopped for 34ms (41ms expected), 12 threads
+ *	  scanned   2026-11-21 01:46:28 +0000, stopped for 34ms, 12 threads
  *	  ...
  *
  * and, if that was asked, what points where. Names come from the target and are made safe for a terminal
@@ -38,5 +38,8 @@
  * incomplete.
  */
 must_check int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb);
+
+/* Its lines before the table, not wrapped and without marks. 0 or -ENOMEM. */
+must_check int out_scan_text_answer(const struct scan_report *r, struct strbuf *sb);
 
 #endif

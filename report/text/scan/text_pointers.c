@@ -52,13 +52,23 @@ static void put_thread(struct strbuf *sb, const struct scan_pointer *p)
 		strbuf_printf(sb, " of thread %d", (int)p->tid);
 }
 
-static void put_place(struct strbuf *sb, const struct scan_pointer *p)
+static void put_in_block(struct strbuf *sb, const struct scan_pointer *p, taddr to)
+{
+	if (p->block.addr == to) {
+		strbuf_puts(sb, "the block itself");
+	} else {
+		strbuf_printf(sb, "block " PRItaddr " (", p->block.addr);
+		put_block(sb, &p->block);
+		strbuf_putc(sb, ')');
+	}
+	strbuf_printf(sb, " +%" PRIu64, p->at - p->block.addr);
+}
+
+static void put_place(struct strbuf *sb, const struct scan_pointer *p, taddr to)
 {
 	switch (p->place) {
 	case SCAN_IN_BLOCK:
-		strbuf_printf(sb, "block " PRItaddr " (", p->block.addr);
-		put_block(sb, &p->block);
-		strbuf_printf(sb, ") +%" PRIu64, p->at - p->block.addr);
+		put_in_block(sb, p, to);
 		break;
 	case SCAN_IN_REGISTER:
 		strbuf_printf(sb, "register %s", p->reg ? p->reg : "?");
@@ -90,7 +100,7 @@ static void put_pointer(struct strbuf *sb, const struct scan_pointer *p, taddr t
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_puts(sb, indent);
-	put_place(&cell, p);
+	put_place(&cell, p, to);
 	format_left(sb, &cell, PLACE_WIDTH);
 	if (p->value == to)
 		strbuf_puts(sb, "  points at its beginning\n");
@@ -116,15 +126,48 @@ static void put_what(struct strbuf *sb, const struct scan_answer *a)
 	strbuf_putc(sb, '\n');
 }
 
-static void put_chain(struct strbuf *sb, const struct scan_chain *c, taddr to)
+/* The first link is one of the pointers that are listed: if it is the first of these, it is not repeated. */
+static void put_chain(struct strbuf *sb, const struct scan_answer *a, taddr to)
 {
+	const struct scan_chain *c = &a->chain;
+	const bool listed = c->n && a->n && a->pointers[0].at == c->links[0].at;
+
 	if (c->n < 2)
 		return;
-	strbuf_puts(sb, c->root ? "  it is reached through:\n" : "  blocks that lead to it:\n");
+	if (listed)
+		strbuf_printf(sb, "  block " PRItaddr, c->links[0].block.addr);
+	else
+		strbuf_puts(sb, "  it");
+	if (c->root)
+		strbuf_puts(sb, " is reached through:\n");
+	else if (c->ring)
+		strbuf_puts(sb, " is held by a ring of blocks, at which nothing else points:\n");
+	else
+		strbuf_printf(sb, " is held through (no root was found in %zu steps):\n", c->n);
 	for (size_t i = 0; i < c->n; i++) {
-		put_pointer(sb, &c->links[i], to, "    ");
+		if (i || !listed)
+			put_pointer(sb, &c->links[i], to, "    ");
 		to = c->links[i].block.addr;
 	}
+}
+
+static bool is_foreign(const struct scan_pointer *p)
+{
+	return p->place == SCAN_IN_DATA && !p->module;
+}
+
+/* After the pointers that are shown: what "memory at ADDRESS" is. */
+static void put_foreign(struct strbuf *sb, const struct scan_answer *a, size_t shown)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < shown; i++)
+		any |= is_foreign(&a->pointers[i]);
+	for (size_t i = 0; i < a->chain.n; i++)
+		any |= is_foreign(&a->chain.links[i]);
+	if (any)
+		strbuf_puts(sb, "  (memory at ADDRESS: mapped by the program itself or by an allocator other "
+				"than malloc, whose blocks are not known)\n");
 }
 
 static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t top)
@@ -140,7 +183,8 @@ static void put_answer(struct strbuf *sb, const struct scan_answer *a, size_t to
 	if (a->total > shown)
 		strbuf_printf(sb, "  and %zu more pointers%s\n", a->total - shown,
 			      shown < a->n ? " (--top 0 shows more)" : "");
-	put_chain(sb, &a->chain, to);
+	put_chain(sb, a, to);
+	put_foreign(sb, a, shown);
 }
 
 void text_pointers(struct strbuf *sb, const struct scan_report *r, size_t top)

@@ -6,6 +6,8 @@
  *	  block 0x7f12a4002aa0 (40 bytes, Node, indirectly lost) +16     points at its beginning
  *	  stack of thread 1236, sp+0x1a8                                 points 8 bytes inside
  *	  and 3 more pointers
+ *
+ * If it was a watch that was asked, each block has its group in the report: "[3] cache_insert".
  */
 #ifndef MM_TEXT_POINTERS_H
 #define MM_TEXT_POINTERS_H

@@ -5,7 +5,9 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
+#include "report/text/groups/text_builds.h"
 #include "report/text/groups/text_label.h"
+#include "report/text/groups/text_verdicts.h"
 #include "report/text/groups/wrap.h"
 #include "report/text/text_head.h"
 
@@ -39,10 +41,7 @@ static void put_pause(struct strbuf *sb, const struct scan_report *r)
 	text_label(sb, "scanned");
 	put_time(sb, r->summary.run.start_ns);
 	strbuf_puts(sb, ", stopped for ");
-	format_seconds(sb, v->pause_s);
-	strbuf_puts(sb, " (");
-	format_seconds(sb, v->expected_s);
-	strbuf_puts(sb, " expected)");
+	text_verdicts_pause(sb, v);
 	if (r->pauses > 1) {
 		strbuf_printf(sb, ", the last of %" PRIu32 " pauses of ", r->pauses);
 		format_seconds(sb, r->summary.run.stopped_seconds);
@@ -139,8 +138,8 @@ static void put_fragmentation(struct strbuf *sb, const struct scan_account *a)
 	text_label(sb, "free");
 	format_percent(sb, (double)free_bytes, (double)a->system);
 	strbuf_puts(sb, " of what it has from the system is in no block: ");
-	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, but between blocks that are in use: "
-						  "fragmentation, not a leak\n" :
+	strbuf_puts(sb, a->free.bytes > a->tops ? "freed, most of it between blocks that are "
+						  "in use: fragmentation, not a leak\n" :
 						  "freed, but not returned to the system yet: not a leak\n");
 }
 
@@ -150,8 +149,7 @@ static void put_heap(struct strbuf *sb, const struct scan_report *r)
 	struct scan_account a;
 
 	text_label(sb, "allocator");
-	if (!heap->known)
-		strbuf_puts(sb, "NOT KNOWN: ");
+	strbuf_puts(sb, heap->known ? "layout of " : "its blocks cannot be listed: ");
 	strbuf_text(sb, heap->layout);
 	if (!heap->known) {
 		strbuf_putc(sb, '\n');
@@ -198,8 +196,9 @@ static void put_lines(struct strbuf *sb, const struct scan_report *r)
 		put_pause(sb, r);
 	put_memory(sb, r);
 	put_heap(sb, r);
+	text_builds(sb, &r->summary);
 	text_head_hidden(sb, &r->summary.suppressed, "suppressions");
-	text_head_hidden(sb, &r->summary.filtered, "--min-bytes, --show, --focus or --ignore");
+	text_head_hidden(sb, &r->summary.filtered, r->summary.filters);
 	put_problems(sb, r);
 	for (size_t i = 0; i < r->summary.run.verdicts.ndoubts; i++)
 		text_label_line(sb, "doubt", r->summary.run.verdicts.doubts[i]);

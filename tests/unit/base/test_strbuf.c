@@ -84,6 +84,7 @@ static void json_controls(void **state)
 		  "2J",
 		  "\"\\u009b2J\"" },
 		{ "\xe2\x80\xae", "\"\\u202e\"" },
+		{ "\xe2\x80\x8b\xef\xbb\xbf", "\"\\u200b\\ufeff\"" },
 		{ "\xe2\x80\xa8", "\"\\u2028\"" },
 		{ "\xc2\xa0\xe2\x82\xac", "\"\xc2\xa0\xe2\x82\xac\"" },
 	};

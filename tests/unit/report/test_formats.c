@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats: their alternatives in order, listed in a sentence; and a format that lacks a report gives the
- * reason.
+ * formats: their alternatives in order, listed in a sentence; a format that lacks a report gives the reason; and
+ * what all have in common. With the name of a format it prints the example run, with "empty" behind it a run in
+ * which nothing was seen, with "refs" one of references; tests/test_exports.py reads these.
  */
 #include "report/formats.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "report/model/summary.h"
+#include "tests/unit/refs_example.h"
+#include "tests/unit/report_example.h"
 
 static void assert_list(report_format_is *is, const char *last, const char *want)
 {
@@ -31,11 +38,11 @@ static void they_are_listed_in_words(void **state)
 {
 	(void)state;
 	assert_list(report_format_for_people, " and ", "text");
-	assert_list(report_format_has_singles, " and ", "text and json");
-	assert_list(report_format_of_scan, " and ", "text, json and csv");
-	assert_list(report_format_of_watch, " or ", "text, json, csv or folded");
+	assert_list(report_format_has_singles, " and ", "text, json and html");
+	assert_list(report_format_of_scan, " and ", "text, json, csv and html");
+	assert_list(report_format_of_watch, " or ", "text, json, csv, folded, html, pprof, speedscope, massif, heaptrack, valgrind or openmetrics");
 	assert_list(is_no_format, " and ", "");
-	assert_string_equal(REPORT_FORMAT_ALTERNATIVES, "text|json|csv|folded");
+	assert_string_equal(REPORT_FORMAT_ALTERNATIVES, "text|json|csv|folded|html|pprof|speedscope|massif|heaptrack|valgrind|openmetrics");
 }
 
 /* --format finds a format by its place in the list. */
@@ -63,13 +70,53 @@ static void what_one_lacks_has_a_reason(void **state)
 			assert_non_null(report_formats[i]->why_not);
 }
 
-int main(void)
+/* An incomplete report would be believed. */
+static void a_summary_with_holes_is_not_printed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; report_formats[i]; i++) {
+		struct strbuf sb = STRBUF_INIT;
+		struct summary s;
+
+		report_example(&s);
+		s.err = -ENOMEM;
+		assert_int_equal(report_formats[i]->watch(&s, 0, &sb), -ENOMEM);
+		assert_int_equal(sb.len, 0);
+		strbuf_fini(&sb);
+		summary_fini(&s);
+	}
+}
+
+static int print_example(const char *name, const char *which)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary s;
+	int err = 1;
+
+	summary_init(&s);
+	if (!strcmp(which, "refs"))
+		refs_example_run(&s);
+	else if (strcmp(which, "empty") != 0)
+		report_example(&s);
+	for (size_t i = 0; report_formats[i]; i++)
+		if (!strcmp(report_formats[i]->name, name))
+			err = report_formats[i]->watch(&s, 0, &sb);
+	fwrite(strbuf_str(&sb), 1, sb.len, stdout);
+	strbuf_fini(&sb);
+	summary_fini(&s);
+	return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(they_are_listed_in_words),
 		cmocka_unit_test(alternatives_are_in_the_order_of_the_formats),
 		cmocka_unit_test(what_one_lacks_has_a_reason),
+		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
+	if (argc > 1)
+		return print_example(argv[1], argc > 2 ? argv[2] : "");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -352,7 +352,7 @@ static const struct odd odd[] = {
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
 	/* a run: unknown keys are skipped, a value is as long as its length */
 	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
-	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL\n"),
+	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL NULL\n"),
 	ODD("\x1f\x01\x05\x02\x02\x85\x85\x01", -EPROTO, ""),
 	ODD("\x1f\x01\x03\x04\x02x", -EPROTO, ""),
 	ODD("\x1f\x01\x05\x01\x03"

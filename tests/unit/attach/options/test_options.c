@@ -177,12 +177,12 @@ static void test_report_options(void **state)
 	assert_true(l.o.shown.per_object);
 	assert_string_equal(l.o.what.families.all[0], "dict,fd");
 	options_fini(&l.o);
-	refuse("--per-object goes with --format text and json", "", "report", "--per-object", "--format=csv", "x");
+	refuse("--per-object goes with --format text, json and html", "", "report", "--per-object", "--format=csv", "x");
 	refuse("--wrappers maybe: must be skip or show", "", "report", "--wrappers", "maybe", "x");
 	refuse("--color blue: must be auto, always or never", "", "report", "--color", "blue", "x");
 	refuse("--min-bytes some: not a size", "64K", "report", "--min-bytes", "some", "x");
 	refuse("--gen-suppressions goes with the text", "", "report", "--gen-suppressions", "--format=json", "x");
-	refuse("--format yaml: must be text, json, csv or folded", "", "report", "--format=yaml", "x");
+	refuse("--format yaml: must be text, json, csv", "", "report", "--format=yaml", "x");
 }
 
 static void test_single_blocks(void **state)
@@ -217,9 +217,9 @@ static void test_single_blocks(void **state)
 	     *bad; bad++)
 		refuse(": not an address", "hexadecimal", "report", "--block-at", *bad, "x");
 	refuse("--block-list is given twice", "", "report", "--block-list=1", "--block-list=2", "x");
-	refuse("--block-list goes with --format text and json", "", "report", "--block-list=1",
+	refuse("--block-list goes with --format text, json and html", "", "report", "--block-list=1",
 	       "--format=csv", "x");
-	refuse("--block-at goes with --format text and json", "", "report", "--block-at=1", "--format=folded",
+	refuse("--block-at goes with --format text, json and html", "", "report", "--block-at=1", "--format=folded",
 	       "x");
 	refuse("--block-at and --gen-suppressions", "", "report", "--block-at=1", "--gen-suppressions", "x");
 	refuse("--block-list and --per-object", "", "report", "--block-list=1", "--per-object", "x");
@@ -399,9 +399,9 @@ static void test_commands(void **state)
 static void test_command_mistakes(void **state)
 {
 	(void)state;
-	refuse("help scna: there is no such topic", "did you mean scan? topics are watch, report", "help",
+	refuse("help scna: there is no such topic", "did you mean scan? topics are watch, top, report", "help",
 	       "scna");
-	refuse("help zzz: there is no such topic", "topics are watch, report", "help", "zzz");
+	refuse("help zzz: there is no such topic", "topics are watch, top, report", "help", "zzz");
 	refuse("unexpected argument 'reprot'", "did you mean mmattach report?", "reprot", "x.mmt");
 	refuse("unexpected argument 'hlep'", "did you mean mmattach help?", "hlep");
 	refuse("repair needs the id", "mmattach repair PID", "repair");
@@ -677,6 +677,45 @@ static void test_scan_refusals(void **state)
 	refuse("-o and --report are the same", "", "scan", "-p", "1", "-o", "x", "--report", "y");
 }
 
+static void test_top_and_its_watch(void **state)
+{
+	struct line l = accept("top", "-p", "1234", "--budget", "1%", "-o", "a.mmt", "--rotate", "1M", "-d", "10s",
+			       "--ref", "a:b");
+
+	(void)state;
+	assert_int_equal(l.o.command, COMMAND_TOP);
+	assert_ptr_equal(l.o.help_topic, l.argv[1]);
+	options_fini(&l.o);
+	l = accept("top", "a.mmt", "--interval", "2s", "-q");
+	assert_int_equal(l.o.interval_ns, 2000000000ull);
+	options_fini(&l.o);
+	refuse("nothing to show", "top TRACE", "top");
+	refuse("one trace, or one process", "", "top", "a.mmt", "-p", "1");
+	refuse("one trace, or one process", "", "top", "a.mmt", "b.mmt");
+	refuse("--budget: a trace is shown", "top -p PID", "top", "a.mmt", "--budget", "1%");
+	refuse("--output: a trace is shown", "top -p PID", "top", "a.mmt", "-o", "b.mmt");
+	refuse("--rotate: no trace is written", "-o FILE", "top", "-p", "1", "--rotate", "1M");
+	refuse("--max-pause and --verdicts no", "", "top", "-p", "1", "--max-pause", "1s", "--verdicts", "no");
+	refuse("--verbose is no option of top", "it is one of", "top", "-p", "1", "-v");
+	refuse("--format is no option of top", "it is one of", "top", "-p", "1", "--format", "json");
+	refuse("--report is no option of top", "it is one of", "top", "-p", "1", "--report", "a");
+	refuse("--growth watches only", "", "top", "-p", "1", "--growth", "--ref", "a:b");
+	refuse("--budget: not with --growth", "", "top", "-p", "1", "--growth", "--budget", "1%");
+}
+
+static void test_follow(void **state)
+{
+	struct line l = accept("report", "--follow", "--interval", "1s", "a.mmt");
+
+	(void)state;
+	assert_true(l.o.follow);
+	options_fini(&l.o);
+	refuse("a trace that is complete", "--follow", "report", "--interval", "1s", "a.mmt");
+	refuse("one trace can be followed", "first piece", "report", "--follow", "a.mmt", "b.mmt");
+	refuse("--follow and --block-list", "", "report", "--follow", "--block-list", "1", "a.mmt");
+	refuse("--follow is no option of watch", "it is one of report", "-p", "1", "--follow");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -704,6 +743,8 @@ int main(void)
 		cmocka_unit_test(test_near_values),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_start),
+		cmocka_unit_test(test_top_and_its_watch),
+		cmocka_unit_test(test_follow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

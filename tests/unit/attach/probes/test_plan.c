@@ -35,6 +35,7 @@ FUNCTION(t_sse_first, "pxor %xmm0,%xmm0\n mov %rdi,%rax\n ret\n");
 FUNCTION(t_displaced, "movups t_constant(%rip),%xmm0\n imul %rdi,%rsi\n mov %rsi,%rax\n ret\n");
 FUNCTION(t_loop, "pxor %xmm0,%xmm0\n 1: test %rsi,%rsi\n dec %rsi\n jne 1b\n ret\n");
 FUNCTION(t_stores_first, "mov %rdi,(%rsi)\n mov %rdi,%rax\n ret\n");
+FUNCTION(t_unref, "lock subl $1,(%rdi)\n je 1f\n ret\n 1: jmp getenv@PLT\n");
 FUNCTION(t_syscall_first, "syscall\n ret\n");
 FUNCTION(t_pushfq, "pushfq\n mov %rdi,%rax\n popfq\n ret\n");
 FUNCTION(t_push, "push %rbx\n mov %rdi,%rbx\n pop %rbx\n ret\n");
@@ -412,6 +413,17 @@ static void test_moving(void **state)
 	assert_flags(&p->sites[0], SITE_ENTRY | SITE_RETURN | SITE_EMIT);
 }
 
+static void assert_displaced(const struct site *s, taddr addr, uint8_t len)
+{
+	assert_int_equal(s->addr, addr);
+	assert_int_equal(s->emu.op, EMU_NONE);
+	assert_int_equal(s->emu.len, len);
+	assert_int_equal(s->step_len, len);
+	assert_true(s->scratch != 0);
+	assert_int_equal(elfimage_code(fix.self, s->scratch, (uint8_t[SITE_BYTES]){ 0 }, SITE_BYTES),
+			 SITE_BYTES);
+}
+
 static void test_entry(void **state)
 {
 	const struct plan *p;
@@ -431,17 +443,13 @@ static void test_entry(void **state)
 	assert_int_equal(p->sites[0].sp_delta, 8);
 	p = plan_of("t_stores_first");	/* the keeper must not emulate a store through a pointer */
 	assert_int_equal(p->sites[0].addr, p->entry + 3);
-}
-
-static void assert_displaced(const struct site *s, taddr addr, uint8_t len)
-{
-	assert_int_equal(s->addr, addr);
-	assert_int_equal(s->emu.op, EMU_NONE);
-	assert_int_equal(s->emu.len, len);
-	assert_int_equal(s->step_len, len);
-	assert_true(s->scratch != 0);
-	assert_int_equal(elfimage_code(fix.self, s->scratch, (uint8_t[SITE_BYTES]){ 0 }, SITE_BYTES),
-			 SITE_BYTES);
+	/* nor may a count be read after it was changed */
+	PLAN(&plain, "unref t_unref", "unref t_stores_first count=*u32(arg1)", "unref t_push count=*u32(arg1)");
+	assert_int_equal(plan_of("t_unref")->sites[0].addr, address_of("t_unref") + 4);
+	assert_displaced(&plan_of("t_stores_first")->sites[0], address_of("t_stores_first"), 3);
+	assert_int_equal(plan_of("t_push")->sites[0].emu.op, EMU_PUSH);
+	PLAN(&plain, "unref t_unref count=*u32(arg1)");
+	assert_displaced(&plan_of("t_unref")->sites[0], address_of("t_unref"), 4);
 }
 
 static void test_displaced(void **state)
@@ -772,11 +780,11 @@ static void test_plain_entry(void **state)
 	struct site s;
 
 	(void)state;
-	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_sse_first"), SITE_MODULES | SITE_WAIT, &s),
+	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_sse_first"), false, SITE_MODULES | SITE_WAIT, &s),
 			 0);
 	assert_flags(&s, SITE_MODULES | SITE_WAIT);
 	assert_int_equal(s.addr, address_of("t_sse_first") + 4);
-	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_syscall_first"), 0, &s), -EILSEQ);
+	assert_int_equal(plan_entry(fix.self, fix.d, address_of("t_syscall_first"), false, 0, &s), -EILSEQ);
 }
 
 static void test_rebase(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* target: what /proc reports about children made for it: threads, names, signals, a tracer, a zombie. */
 #include "attach/target/target.h"
+#include "attach/target/target_find.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -303,7 +304,7 @@ static long unique_name(void)
 static void test_find(void **state)
 {
 	struct strbuf listing = STRBUF_INIT;
-	char expected[32];
+	char expected[64];
 	long word;
 	pid_t found = 0;
 	pid_t first = spawn(unique_name, &word);
@@ -315,9 +316,11 @@ static void test_find(void **state)
 	assert_string_equal(strbuf_str(&listing), "");
 	second = spawn(unique_name, &word);
 	assert_int_equal(target_find("mm-test-find me", &found, &listing), -EEXIST);
-	snprintf(expected, sizeof(expected), "%7d  ", (int)first);
+	assert_non_null(strstr(strbuf_str(&listing), "PID   PARENT         RSS  COMMAND\n"));
+	snprintf(expected, sizeof(expected), "%7d  %7d  ", (int)first, (int)getpid());
 	assert_non_null(strstr(strbuf_str(&listing), expected));
-	snprintf(expected, sizeof(expected), "%7d  ", (int)second);
+	assert_non_null(strstr(strbuf_str(&listing), "iB  "));
+	snprintf(expected, sizeof(expected), "%7d  %7d  ", (int)second, (int)getpid());
 	assert_non_null(strstr(strbuf_str(&listing), expected));
 	assert_non_null(strstr(strbuf_str(&listing), "test_target"));
 	end(first);

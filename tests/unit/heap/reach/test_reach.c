@@ -449,7 +449,7 @@ static void test_doubts(void **state)
 	assert_int_equal(doubts(h, "a size of 0", &said), 4);
 	assert_true(said);
 	h->in.census = NULL;
-	assert_int_equal(doubts(h, "the allocator's heap is not known", &said), 4);
+	assert_int_equal(doubts(h, "the allocator's heap cannot be read", &said), 4);
 	assert_true(said);
 	heap_free(h);
 }

@@ -249,7 +249,70 @@ static void watches_of_different_length(void **state)
 	assert_string_equal(
 		strbuf_str(&sb),
 		"svc: 0 B in 0 blocks are still live after 1m; before 0 B in 0 blocks after 10s\n"
-		"the watches were not equally long, so what grows is compared by bytes a minute\n");
+		"the watches were not equally long: of a group that grows, the table has the live bytes per minute of\n"
+		"watch. A group of which the longer watch had as much after 10s counts as the same\n");
+	strbuf_fini(&sb);
+	finish(&old, &new, &d);
+}
+
+static void add_at(struct summary *s, taddr bias)
+{
+	const struct summary_frame stack[] = { { .pc = bias + 8, .module = "/lib/libx.so", .offset = 8 } };
+
+	add_stack(s, stack, 1, 1, 100);
+}
+
+static void start_same(struct summary *old, struct summary *new, taddr old_bias, taddr new_bias)
+{
+	start(old, new);
+	summary_set_target(old, 12, "svc", "/usr/bin/svc");
+	new->run.start_ns = 5;
+	add_at(old, old_bias);
+	add_at(new, new_bias);
+}
+
+/* Blocks that the first watch left live are not in the second: less does not mean freed. */
+static void watches_of_one_process(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start_same(&old, &new, 0x7f0000001000, 0x7f0000001000);
+	old.run.verdicts.known = true;
+	old.run.verdicts.watched[VERDICT_DEFINITE] = (struct summary_sum){ 3, 2048 };
+	new.columns = 1000;
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_true(d.same_process);
+	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb),
+			       "\nboth are watches of process 12, and each knows only what was allocated "
+			       "while it ran: what the first one left live is not counted in the second, so "
+			       "that less, or \"went\", does not mean freed; how fast each group grew is in "
+			       "the two reports\n"
+			       "of the first watch's blocks 2048 B in 3 blocks were lost, and so are still "
+			       "allocated beside those of the second\n"));
+	strbuf_fini(&sb);
+	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
+	assert_non_null(strstr(strbuf_str(&sb), "\"same_process\": true"));
+	strbuf_fini(&sb);
+	finish(&old, &new, &d);
+}
+
+/* In a container each process may have the same number: its modules are elsewhere. */
+static void processes_of_one_number(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	start_same(&old, &new, 0x7f0000001000, 0x7f0000002000);
+	assert_int_equal(diff_make(&old, &new, &d), 0);
+	assert_false(d.same_process);
+	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
+	assert_null(strstr(strbuf_str(&sb), "both are watches"));
 	strbuf_fini(&sb);
 	finish(&old, &new, &d);
 }
@@ -277,6 +340,8 @@ static void rates_are_compared(void **state)
 	add(&new, "few", 9, 900);
 	add(&old, "cache", 10, 5000);
 	add(&new, "cache", 10, 5000);
+	old.groups[0].growth.shape = new.groups[0].growth.shape = GROWTH_GROWS;
+	old.groups[0].growth.bytes_per_minute = new.groups[0].growth.bytes_per_minute = 614400;
 	old.groups[4].growth.shape = new.groups[4].growth.shape = GROWTH_LEVEL;
 	add(&new, "appeared", 1, 64);
 	assert_int_equal(diff_make(&old, &new, &d), 0);
@@ -290,13 +355,53 @@ static void rates_are_compared(void **state)
 	assert_int_equal(out_diff_text(&d, 0, &sb), 0);
 	assert_non_null(strstr(
 		strbuf_str(&sb),
-		"compared by bytes a minute\n"
+		"after 10s counts as the same\n"
 		"\n"
 		"                change         before            now\n"
 		"  [1]     +586 KiB/min    586 KiB/min    1.1 MiB/min  grew     faster svc.c:1200000\n"));
-	assert_null(strstr(strbuf_str(&sb), "constant"));
+	/* a leak that goes on as before, with the growth that each report has */
+	assert_non_null(strstr(strbuf_str(&sb), "\n  [3]                     600 KiB/min    600 KiB/min  goes on  constant "));
 	finish(&old, &new, &d);
 	strbuf_fini(&sb);
+}
+
+/*
+ * A cache that fills in 10 s, and is replaced from then on: in a watch of 10 s it has a higher rate than in one
+ * of 60 s, which had as much at that time. A leak that was faster in the shorter watch grew.
+ */
+static void what_fills_up_is_compared_at_equal_times(void **state)
+{
+	static struct growth_point filled[] = { { 5, 50000 }, { 10, 100000 }, { 60, 120000 } };
+	static struct growth_point leaked[] = { { 5, 10000 }, { 10, 20000 }, { 60, 120000 } };
+	static struct growth_point short_run[] = { { 5, 50000 }, { 10, 100000 } };
+	struct summary old, new;
+	struct diff d;
+
+	(void)state;
+	for (int swapped = 0; swapped < 2; swapped++) {
+		struct summary *longer = swapped ? &new : &old, *shorter = swapped ? &old : &new;
+
+		start(&old, &new);
+		longer->run.seconds = 60;
+		add(longer, "cache", 1000, 120000);
+		longer->groups[0].series = filled;
+		add(longer, "leak", 1000, 120000);
+		longer->groups[1].series = leaked;
+		add(shorter, "cache", 1000, 100000);
+		add(shorter, "leak", 1000, 100000);
+		longer->groups[0].npoints = longer->groups[1].npoints = 3;
+		shorter->groups[0].series = shorter->groups[1].series = short_run;
+		shorter->groups[0].npoints = shorter->groups[1].npoints = 2;
+		assert_int_equal(diff_make(&old, &new, &d), 0);
+		for (size_t i = 0; i < 2; i++) {
+			bool cache = !strcmp(d.groups[i].group->stack.frames[0].function, "cache");
+
+			assert_int_equal(d.groups[i].change, cache ? DIFF_SAME : swapped ? DIFF_SHRANK : DIFF_GREW);
+		}
+		for (size_t i = 0; i < 2; i++)
+			longer->groups[i].series = shorter->groups[i].series = NULL;
+		finish(&old, &new, &d);
+	}
 }
 
 /*
@@ -496,7 +601,10 @@ int main(void)
 		cmocka_unit_test(numbers_of_any_size),
 		cmocka_unit_test(in_words),
 		cmocka_unit_test(watches_of_different_length),
+		cmocka_unit_test(watches_of_one_process),
+		cmocka_unit_test(processes_of_one_number),
 		cmocka_unit_test(rates_are_compared),
+		cmocka_unit_test(what_fills_up_is_compared_at_equal_times),
 		cmocka_unit_test(watches_of_nearly_the_same_length),
 		cmocka_unit_test(for_programs),
 		cmocka_unit_test(objects_of_the_same_places),

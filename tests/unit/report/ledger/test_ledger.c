@@ -46,6 +46,67 @@ static void held_and_released(void **state)
 	assert_false(ledger_holds(&ledger, 7, A, NULL));
 }
 
+static void freed_at(taddr addr, uint32_t stack)
+{
+	struct fact f = event(MMT_FREE_AT, addr);
+
+	f.block.stack = stack;
+	take(&f);
+}
+
+static void assert_freed(uint32_t by, uint64_t blocks, uint64_t bytes)
+{
+	const uint64_t pair = (uint64_t)defs_stack(&ledger.defs, S1) << 32 | defs_stack(&ledger.defs, by);
+	const struct ledger_freed *its = addrmap_get(&ledger.books[0].freed, pair);
+
+	assert_int_equal(its ? its->blocks : 0, blocks);
+	assert_int_equal(its ? its->bytes : 0, bytes);
+}
+
+static void which_stack_frees(void **state)
+{
+	struct fact f;
+
+	(void)state;
+	alloc(A, 100, S1);
+	freed_at(A, S2);
+	alloc(A, 20, S1);
+	freed_at(A, S2);
+	alloc(A, 3, S1);
+	simple(MMT_FREE, A);
+	assert_freed(S2, 2, 120);
+	/* a realloc ends the old block */
+	alloc(B, 7, S1);
+	aside(MMT_ASIDE, 1, B);
+	f = event(MMT_ASIDE_FREED, 0);
+	f.block.key = 1;
+	f.block.stack = S2 + 1;
+	take(&f);
+	assert_freed(S2, 3, 127);
+	assert_int_equal(addrmap_count(&ledger.books[0].freed), 1);
+	freed_at(A, S2);	/* no block is there */
+	assert_freed(S2, 3, 127);
+}
+
+static void too_many_pairs(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < LEDGER_FREED_MAX + 10; i++) {
+		struct fact stack = info(MMT_STACK);
+
+		stack.stack.number = 100 + i;
+		take(&stack);
+		alloc(A, 1, S1);
+		freed_at(A, 100 + i);
+	}
+	assert_int_equal(addrmap_count(&ledger.books[0].freed), LEDGER_FREED_MAX);
+	assert_totals(LEDGER_FREED_MAX + 10, LEDGER_FREED_MAX + 10, 0, 0);
+	alloc(A, 1, S1);
+	freed_at(A, 100);	/* a known pair goes on being counted */
+	assert_freed(100, 2, 2);
+	assert_freed(100 + LEDGER_FREED_MAX, 0, 0);
+}
+
 static void releases_of_what_is_not_held(void **state)
 {
 	(void)state;
@@ -596,6 +657,8 @@ int main(void)
 #define ledger_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		ledger_test(held_and_released),
+		ledger_test(which_stack_frees),
+		ledger_test(too_many_pairs),
 		ledger_test(releases_of_what_is_not_held),
 		ledger_test(given_out_again_unseen),
 		ledger_test(forgotten),

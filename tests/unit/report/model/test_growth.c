@@ -222,6 +222,26 @@ static void once(void **state)
 	assert_since(quickly, 5000, 0.33, 0.42);
 }
 
+/* The blocks of a ring buffer are replaced for ever: it is filled at once, but its blocks are not that old. */
+static void replaced(void **state)
+{
+	struct growth_point points[40];
+	struct growth g;
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		points[i] = (struct growth_point){ (double)i + 1, 64000 };
+	growth_classify(points, 40, 40, 50000, 49000, &g);
+	assert_int_equal(g.shape, GROWTH_ONCE);
+	growth_see_ages(&g, 40, 49000, 1000, 39);
+	assert_int_equal(g.shape, GROWTH_ONCE);
+	growth_see_ages(&g, 40, 10, 1000, 1);
+	assert_int_equal(g.shape, GROWTH_ONCE);
+	growth_see_ages(&g, 40, 49000, 1000, 1);
+	assert_int_equal(g.shape, GROWTH_LEVEL);
+	assert_true(g.since_s < 3);
+}
+
 /* --- courses that go down --- */
 
 static double sawtooth(double t) { return fmod(t * 4.5, 1); }
@@ -277,6 +297,19 @@ static void a_moment_is_no_height_to_fall_from(void **state)
 	p[8].bytes = 800;
 	growth_classify(p, 24, 2.4, 77, 72, &g);
 	assert_int_equal(g.shape, GROWTH_FALLS);
+}
+
+/* Freed late, and then more than ever before: it has not shrunk. */
+static void more_than_before_a_flush(void **state)
+{
+	struct growth_point points[24];
+	struct growth g;
+
+	(void)state;
+	for (int i = 0; i < 24; i++)
+		points[i] = (struct growth_point){ i + 1, i < 18 ? 3800 : i == 18 ? 1300 : 1300 + 2600 * (i - 18) };
+	growth_classify(points, 24, 24, 100, 60, &g);
+	assert_int_equal(g.shape, GROWTH_UNKNOWN);
 }
 
 static void falls(void **state)
@@ -368,8 +401,10 @@ int main(void)
 		cmocka_unit_test(what_slows),
 		cmocka_unit_test(caches_level_off),
 		cmocka_unit_test(once),
+		cmocka_unit_test(replaced),
 		cmocka_unit_test(what_is_reaped_levels_off),
 		cmocka_unit_test(falls),
+		cmocka_unit_test(more_than_before_a_flush),
 		cmocka_unit_test(falls_after_a_flush),
 		cmocka_unit_test(a_staircase_grows),
 		cmocka_unit_test(a_moment_is_no_height_to_fall_from),

@@ -37,7 +37,7 @@ static const struct {
 	{ "void std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
 	  ">::_M_construct<char*>(char*, char*, "
 	  "std::forward_iterator_tag)",
-	  "std::__cxx11::basic_string::_M_construct", "_M_construct", true },
+	  "std::basic_string::_M_construct", "_M_construct", true },
 	{ "std::_Sp_counted_ptr_inplace<shop::Request, std::allocator<void>, (__gnu_cxx::_Lock_policy)2>::"
 	  "_Sp_counted_ptr_inplace<int&>(std::allocator<void>, int&)",
 	  "std::_Sp_counted_ptr_inplace::_Sp_counted_ptr_inplace", "_Sp_counted_ptr_inplace", true },
@@ -129,6 +129,36 @@ static void check_arguments(const char *name, size_t width, const char *want)
 	strbuf_fini(&out);
 }
 
+static void check_full(const char *name, size_t width, const char *want)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	shortname_full(&out, name, width);
+	assert_string_equal(strbuf_str(&out), want);
+	strbuf_fini(&out);
+}
+
+static void arguments_that_fit(void **state)
+{
+	const char *push = "std::vector<std::shared_ptr<Order>, std::allocator<std::shared_ptr<Order> > >"
+			   "::push_back(std::shared_ptr<Order>&&)";
+
+	(void)state;
+	check_full(push, 60, "std::vector<shared_ptr<Order>>::push_back");
+	check_full(push, 36, "vector<shared_ptr<Order>>::push_back");
+	check_full(push, 35, "std::vector<shared_ptr>::push_back");
+	check_full(push, 23, "std::vector::push_back");
+	check_full(push, 9, "push_back");
+	check_full(push, 3, "push_back");
+	check_full("std::shared_ptr<std::enable_if<!std::is_array<Order>::value, Order>::type> "
+		   "std::make_shared<Order, int&>(int&)", 60, "std::make_shared<Order, int&>");
+	check_full("std::vector<std::function<void ()>, std::allocator<std::function<void ()> > >::reserve()",
+		   60, "std::vector<function<void ()>>::reserve");
+	check_full("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+		   "::assign(char const*)", 60, "std::basic_string<char>::assign");
+	check_full("main", 60, "main");
+}
+
 static void arguments_in_short(void **state)
 {
 	(void)state;
@@ -183,6 +213,7 @@ int main(void)
 		cmocka_unit_test(outer_scopes_go_first),
 		cmocka_unit_test(what_has_no_name_keeps_its_scope),
 		cmocka_unit_test(arguments_in_short),
+		cmocka_unit_test(arguments_that_fit),
 		cmocka_unit_test(any_bytes),
 	};
 

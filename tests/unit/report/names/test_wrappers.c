@@ -142,6 +142,37 @@ static void what_calls_back(void **state)
 		       false);
 }
 
+/* std::function, push_back: what they are given is in their name, but they do not call it. */
+static void what_holds(void **state)
+{
+	struct summary_frame stack[] = {
+		{ .function = "operator new(unsigned long)", .linkage = "_Znwm" },
+		{ .function = "_M_create<serve()::<lambda()> >", .inlined = true,
+		  .file = "/usr/include/c++/12/bits/std_function.h" },
+		{ .function = "function<serve()::<lambda()> >", .inlined = true,
+		  .file = "/usr/include/c++/12/bits/std_function.h" },
+		{ .function = "serve()", .linkage = "_Z5servev", .file = "shop.cpp" },
+		{ .function = "main" },
+	};
+
+	(void)state;
+	assert_wrapper("void std::_Function_base::_Base_manager<serve()::{lambda()#1}>::"
+		       "_M_create<serve()::{lambda()#1}>(std::_Any_data&, serve()::{lambda()#1}&&)",
+		       NULL, true);
+	assert_wrapper("std::function<void ()>::function<serve()::{lambda()#1}, void>"
+		       "(serve()::{lambda()#1}&&)", NULL, true);
+	assert_wrapper("void std::vector<std::function<void ()>, std::allocator<std::function<void ()> > >::"
+		       "emplace_back<serve()::{lambda()#1}>(serve()::{lambda()#1}&&)", NULL, true);
+	assert_wrapper("void std::for_each<int*, serve()::{lambda(int)#1}>"
+		       "(int*, int*, serve()::{lambda(int)#1})", NULL, false);
+	assert_int_equal(count(stack, 5), 3);
+	stack[2].file = stack[1].file = "/src/function.h";
+	assert_int_equal(count(stack, 5), 1);
+	stack[1].file = "/usr/include/c++/12/bits/std_function.h";
+	stack[1].function = "_M_invoke<serve()::<lambda()> >";
+	assert_int_equal(count(stack, 5), 1);
+}
+
 static void functions_of_rust(void **state)
 {
 	struct summary_frame stack[] = {
@@ -241,6 +272,7 @@ int main(void)
 		cmocka_unit_test(an_allocators_own),
 		cmocka_unit_test(functions_of_cxx),
 		cmocka_unit_test(what_calls_back),
+		cmocka_unit_test(what_holds),
 		cmocka_unit_test(functions_of_rust),
 		cmocka_unit_test(inlined_frames_go_with_what_they_are_in),
 		cmocka_unit_test(a_stack_of_wrappers_is_shown),

@@ -432,8 +432,9 @@ static void like_a_simple_search(void **state)
 /* --- as text --- */
 
 static const char expected[] =
-	"[libc 2] 80 B (1.9%) in 2 blocks of 2 allocated here, 7s to 9s old\n"
-	"    levelled off 6.8s ago                   |    ******@@@@@@@@@@@@@@@@@@@@@@|\n"
+	"[libc 2] 80 B (1.9%) in 2 blocks, 7s to 9s old\n"
+	"    levelled off 7s ago                     |    ******@@@@@@@@@@@@@@@@@@@@@@|\n"
+	"    2 allocated here, none of these freed\n"
 	"    #0 small (0x1003)\n"
 	"\n"
 	"                 address       bytes        age\n"

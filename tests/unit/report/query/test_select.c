@@ -12,11 +12,13 @@
 #include <cmocka.h>
 
 static const struct summary_frame session[] = {
-	{ .function = "session_open", .module = "/usr/bin/svc", .file = "/src/session.c" },
+	{ .function = "session_open", .module = "/usr/bin/svc", .file = "/src/session.c", .line = 42 },
 	{ .pc = 1 },
 	{ .function = "main", .module = "/usr/bin/svc" },
+	{ .module = "/usr/bin/svc", .offset = 0x18c8 },
 };
-static const struct summary_frame cache[] = { { .function = "cache_put", .module = "/usr/lib/libcache.so" } };
+static const struct summary_frame cache[] = { { .function = "cache_put", .module = "/usr/lib/libcache.so",
+					       .offset = 0xabc } };
 
 struct wants {
 	struct select *s;
@@ -42,7 +44,7 @@ static void assert_wants(const char *focus, const char *second_focus, const char
 {
 	struct wants w = make(focus, second_focus, ignore);
 
-	assert_int_equal(select_wants(w.s, session, 3), want_session);
+	assert_int_equal(select_wants(w.s, session, 4), want_session);
 	assert_int_equal(select_wants(w.s, cache, 1), want_cache);
 	select_free(w.s);
 }
@@ -54,10 +56,16 @@ static void both_together(void **state)
 	assert_wants("^session", NULL, NULL, true, false);
 	assert_wants("libcache", NULL, NULL, false, true);
 	assert_wants("session\\.c$", NULL, NULL, true, false);
+	assert_wants("session\\.c:42", NULL, NULL, true, false);
+	assert_wants("session\\.c:4$", NULL, NULL, false, false);
 	assert_wants("nobody", "cache_(get|put)", NULL, false, true);
 	assert_wants("session", "cache", NULL, true, true);
 	assert_wants(NULL, NULL, "^main$", false, true);
 	assert_wants("svc", NULL, "session", false, false);
+	assert_wants("0x18c8", NULL, NULL, true, false);
+	assert_wants("^svc\\+0x18c8$", NULL, NULL, true, false);
+	assert_wants("^svc\\+0x18c$", NULL, NULL, false, false);
+	assert_wants(NULL, NULL, "libcache.so\\+0xab", true, false);
 	assert_wants(".", NULL, "libcache", true, false);
 }
 
@@ -82,7 +90,7 @@ static void a_wrong_expression_says_why(void **state)
 	assert_true(strlen(w.why) > 3);
 	assert_int_equal(select_ignore(w.s, "[", w.why, 2), -EINVAL);
 	assert_int_equal(strlen(w.why), 1);
-	assert_false(select_wants(w.s, session, 3));
+	assert_false(select_wants(w.s, session, 4));
 	select_free(w.s);
 }
 

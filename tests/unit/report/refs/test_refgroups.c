@@ -640,7 +640,7 @@ static void who_dropped_is_named_too(void **state)
 	ref(2, BOTH);
 	unref(2, CBK);
 	assert_int_equal(ledger.defs.nframes, STACKS + 2);
-	assert_int_equal(groups_wanted(&ledger, wanted), 0);
+	assert_int_equal(groups_wanted(&ledger, false, wanted), 0);
 	assert_true(wanted[defs_frame(&ledger.defs, NEW)] && wanted[defs_frame(&ledger.defs, DONE)]);
 	assert_false(wanted[defs_frame(&ledger.defs, BOTH)] || wanted[defs_frame(&ledger.defs, CBK)]);
 }

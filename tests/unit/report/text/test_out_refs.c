@@ -54,8 +54,8 @@ static const char dicts[] =
 	"  events    31758 (53/s), none lost\n"
 	"  stopped   1.5s, all threads together\n"
 	"  calls     11113 references acquired, 10592 released\n"
-	"                   11113  ref dict_ref  in libglusterfs.so.0.0.1\n"
-	"                   10592  unref dict_unref  in libglusterfs.so.0.0.1\n";
+	"                  11113 hits  ref dict_ref  in libglusterfs.so.0.0.1\n"
+	"                  10592 hits  unref dict_unref  in libglusterfs.so.0.0.1\n";
 
 static const char tables_of_families[] =
 	"glusterfsd (4711), still live after 10m:\n"
@@ -86,7 +86,7 @@ static const char tables_of_families[] =
 	"                objects      net   live  growth                  acquired by\n"
 	"live, but not growing\n"
 	"  [inode 1]          42     1..6   4.7%  levelled off 8m ago     dict_new "
-	"libglusterfs....0.1+0x1000\n"
+	"libglust...so.0.0.1+0x1000\n"
 	"  [inode 2]           1        3         older than the watch    (no stack)\n";
 
 static const char inodes[] =
@@ -153,9 +153,9 @@ static void several_families(void **state)
 	families_example(&s);
 	assert_says(&s, 20, tables_of_families);
 	assert_says(&s, 20,
-		    "\n[fd 1] 12 descriptors of 40 allocated here, 1s to 9s old\n    grows by 1.2/min\n");
+		    "\n[fd 1] 12 descriptors, 1s to 9s old\n    grows by 1.2/min\n    40 allocated here, 28 freed (a watch with --free-stacks shows by which code)\n");
 	assert_says(&s, 20,
-		    "\n[libc 1] 4087 B (100%) in 70 blocks of 700 allocated here, 1s to 9s old, tag "
+		    "\n[libc 1] 4087 B (100%) in 70 blocks, 1s to 9s old, tag "
 		    "gf_common_mt_strdup\n");
 	assert_says(&s, 20, inodes);
 	assert_says(&s, 20, "\n  calls     740 allocations, 660 frees, 3 of blocks older than the watch\n"
@@ -293,7 +293,7 @@ static void a_module_that_does_not_release(void **state)
 	assert_says(&s, 0,
 		    "  MOST SUSPECT: acquired once each; all 30 acquired here are on objects that are still "
 		    "live\n"
-		    "    of 3 call sites with about that share this one's module releases least of what it "
+		    "    3 call sites have about that share; the module of this one releases least of what it "
 		    "acquires: leaky.so acquired 20 on these objects and released 10\n"
 		    "    #0 f2 (0x3)\n"
 		    "  acquired once each; all 30 acquired here are on objects that are still live\n    #0 "
@@ -303,9 +303,8 @@ static void a_module_that_does_not_release(void **state)
 	s.refs[0].acquired[0].several = 5;
 	s.refs[0].acquired[0].as_many = 3;
 	assert_says(&s, 0,
-		    "    of 3 call sites with about that share this one acquired just as many as are too "
-		    "many, "
-		    "on 3 of 5 objects with 2 or more\n");
+		    "    3 call sites have about that share; this one acquired exactly as many references as "
+		    "were not released on 3 of the 5 objects of which two or more were not\n");
 	summary_fini(&s);
 }
 
@@ -494,11 +493,11 @@ static void nothing_is_left(void **state)
 		&s, 20,
 		"Everything that was allocated in the watch was freed, and all references were released.\n");
 	s.filtered.ref_groups = 1;
+	s.filters = "--focus x";
 	s.filtered.objects = 3;
 	assert_says(&s, 20,
-		    "All that is still live is hidden by suppressions or by options: see the end of this "
-		    "report.\n");
-	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --older-than");
+		    "All that is still live is hidden by --focus x: see the end of this report.\n");
+	assert_says(&s, 20, "  hidden    3 objects of 1 group, by --focus x\n");
 	summary_fini(&s);
 }
 

@@ -21,9 +21,11 @@
 #define EVIL "evil\\x1b[2J\"\\\\x0a\\xff\xc3\xbc;,"
 
 static const char whole[] =
-	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated, growing by 384 "
+	"svc (1234): 79 blocks, 1.1 MiB, of 700 allocations in 10s are still allocated; what is shown grows by 384 "
 	"KiB/min; 5 DOUBLE FREEs\n"
 	"incomplete: 8 events were lost, 1 gap of 3.5s in the watch; see the end of this report\n"
+	"watched for 10s: what is meant to live longer (caches, sessions) looks like a leak; "
+	"watch for longer\n"
 	"\n"
 	"             live  share   blocks  growth                  allocated by\n"
 	"lost\n"
@@ -45,21 +47,24 @@ static const char whole[] =
 	"\n"
 	"1 more DOUBLE FREE, of which nothing else is known\n"
 	"\n"
-	"[1] 1.0 MiB (94%) in 2 blocks of 599 allocated here, 1.2s to 9s old, definitely lost\n"
+	"[1] 1.0 MiB (94%) in 2 blocks, definitely lost, 1.2s to 9s old\n"
 	"    levelled off 5s ago                     |%@@@|\n"
+	"    599 allocated here, 597 freed (a watch with --free-stacks shows by which code)\n"
 	"    #0 keep<int> (svc+0x1234, inlined) svc.cc:44\n"
 	"    #1 " EVIL " (svc+0x1234) " EVIL ":92\n"
-	"    #2 ?? (0x7f0000000001)\n"
+	"    #2 0x7f0000000001\n"
 	"    ... the stack goes on: more of it was not copied (--stack-bytes)\n"
 	"\n"
-	"[2] 64.0 KiB (5.9%) in 64 blocks of 65 allocated here, 100ms to 8.5s old\n"
+	"[2] 64.0 KiB (5.9%) in 64 blocks, 100ms to 8.5s old\n"
 	"    grows by 384 KiB/min                    | -++*@|\n"
-	"    (through std::allocator<int>::allocate(unsigned long), operator new(unsigned long))\n"
+	"    65 allocated here, 1 freed\n"
+	"    (through std::allocator<int>::allocate(unsigned long), operator new)\n"
 	"    #0 session_open (svc+0x3333) /src/svc/session.cc:120\n"
 	"    #1 main (svc+0x2222) svc.cc:7\n"
 	"\n"
-	"[3] 24 B (<0.1%) in 1 block of 1 allocated here, 9.5s old\n"
+	"[3] 24 B (<0.1%) in 1 block, 9.5s old\n"
 	"    too short to say whether it grows\n"
+	"    1 allocated here, not freed\n"
 	"    (no stack)\n"
 	"\n"
 	"suppressions used\n"
@@ -72,12 +77,11 @@ static const char whole[] =
 	"            followed to the end\n"
 	"  stopped   500ms, all threads together\n"
 	"  calls     700 allocations, 621 frees, 3 of blocks older than the watch, 5 DOUBLE FREEs\n"
-	"                     600  alloc malloc  in libc.so.6\n"
-	"                       0  free my_free  NOT WATCHED: no such function in the target\n"
-	"                       0  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
+	"                    600 hits  alloc malloc  in libc.so.6\n"
+	"                      0 hits  free my_free  NOT WATCHED: no such function in the target\n"
+	"                      0 hits  free free  in libc.so.6  NOT WATCHED: bytes differ\n"
 	"  hidden    500 B in 5 blocks of 1 group, by suppressions\n"
-	"  hidden    700 B in 7 blocks of 2 groups, by --older-than, --min-bytes, --show, --focus or "
-	"--ignore\n"
+	"  hidden    700 B in 7 blocks of 2 groups, by options\n"
 	"  GAP       nothing was seen for 3.5s from 2s on: mmattach was stopped\n"
 	"  note      the keeper was killed by " EVIL "\n";
 
@@ -215,12 +219,13 @@ static void shapes_read_differently(void **state)
 	} wants[] = {
 		{ GROWTH_GROWS, "growing by 977 KiB/min\n", "  +977 KiB/min  ",
 		  "\n    grows by 977 KiB/min\n" },
-		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min, slowing  ",
-		  "\n    grows more slowly, by 977 KiB/min now\n" },
+		{ GROWTH_SLOWS, "growing by 977 KiB/min\n", "  +977 KiB/min now       ",
+		  "\n    still grows, by 977 KiB/min now; it was faster before\n" },
 		{ GROWTH_LEVEL, "not growing now\n", "  levelled off 57s ago  ",
 		  "\n    levelled off 57s ago\n" },
-		{ GROWTH_ONCE, "not growing now\n", "  at once, 57s ago  ", "\n    came at once, 57s ago\n" },
-		{ GROWTH_FALLS, "not growing now\n", "  falls  ", "\n    falls by 977 KiB/min\n" },
+		{ GROWTH_ONCE, "not growing now\n", "  allocated 57s ago  ",
+		  "\n    allocated 57s ago, hardly any since\n" },
+		{ GROWTH_FALLS, "not growing now\n", "  rose and fell  ", "\n    rose and fell\n" },
 		{ GROWTH_UNKNOWN, "; too short to say whether it grows\n", "  too short to say  ",
 		  "\n    too short to say whether it grows\n" },
 	};
@@ -260,10 +265,9 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	assert_non_null(row);
 	row[strcspn(row, "\n")] = '\0';
 	assert_non_null(strstr(row, "\xc3\xbc...\xc3\xbc"));
-	assert_non_null(strstr(row, "ff...ff"));
-	assert_non_null(strstr(row, "ff:123456"));
+	assert_non_null(strstr(row, "\xc3\xbc:123456"));
 	assert_non_null(strstr(row + strlen(row) + 1, name));
-	assert_true(count(row, "\xc3\xbc") < 30);
+	assert_true(count(row, "\xc3\xbc") < 40);
 	free(text);
 	summary_fini(&s);
 }
@@ -281,13 +285,45 @@ static void a_name_goes_before_an_offset(void **state)
 	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { &frame, 1 },
 						       .tag = "gf_common_mt_inode_ctx",
 						       .growth = { GROWTH_FALLS, 0, 0 } });
-	assert_says(&s, "  falls                   inode_table_prune_all <gf_common...node_ctx>\n");
-	assert_says(&s, "\n    falls\n");
+	assert_says(&s, "  rose and fell           inode_table_prune_all <gf_common...node_ctx>\n");
+	assert_says(&s, "\n    rose and fell\n");
 	s.groups[0].stack.frames[0].function = NULL;
-	assert_says(&s, "  falls                   ?? libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
+	assert_says(&s, "  rose and fell           libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
 	s.groups[0].stack.frames[0].function = "get";
 	s.groups[0].tag = NULL;
-	assert_says(&s, "  falls                   get libglusterfs.so.0+0x35143\n");
+	assert_says(&s, "  rose and fell           get libglusterfs.so.0+0x35143\n");
+	summary_fini(&s);
+}
+
+/* What is lost of a stack has not grown lately, but what else it has does: it may be lost, too, and not found yet. */
+static void the_leak_goes_on_in_another_row(void **state)
+{
+	struct summary_frame frame = { .pc = 1, .function = "job_new" };
+	struct summary_group lost = { .blocks = 40, .bytes = 4000, .allocs = 90, .frees = 10, .stack = { &frame, 1 },
+				      .verdict = VERDICT_DEFINITE, .growth = { GROWTH_LEVEL, 0, 9 } },
+			     live = { .blocks = 40, .bytes = 4000, .allocs = 90, .frees = 10, .stack = { &frame, 1 },
+				      .verdict = VERDICT_REACHABLE, .split = true,
+				      .growth = { GROWTH_GROWS, 60, 0 } };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	s.run.verdicts.known = true;
+	summary_add_group(&s, &lost);
+	summary_add_group(&s, &live);
+	summary_sort(&s);
+	assert_says(&s, "  definite  see [2]                 job_new 0x1\n");
+	assert_says(&s, "  reachable +60 B/min               job_new 0x1\n");
+	s.groups[1].growth.shape = GROWTH_LEVEL;
+	assert_says(&s, "  definite  levelled off 51s ago    job_new 0x1\n");
+	/* a narrow table has no room for more than that */
+	s.columns = 80;
+	assert_says(&s, "  definite  levelled off  job_new 0x1\n");
+	s.groups[0].growth.shape = GROWTH_ONCE;
+	assert_says(&s, "  definite  levelled off  job_new 0x1\n");
+	s.groups[0].growth = (struct growth){ GROWTH_SLOWS, 60, 0 };
+	assert_says(&s, "  definite  +60 B/min now  job_new 0x1\n");
 	summary_fini(&s);
 }
 
@@ -305,7 +341,7 @@ static void hostile_numbers(void **state)
 	summary_add_group(&s, &(struct summary_group){ .bytes = UINT64_MAX, .oldest_s = -1, .series = series,
 						       .npoints = 4,
 						       .growth = { GROWTH_GROWS, 1e300 * 1e300, -1e300 } });
-	assert_says(&s, "[1] 16.0 EiB (0%) in 0 blocks of 0 allocated here");
+	assert_says(&s, "[1] 16.0 EiB (0%) in 0 blocks");
 	assert_says(&s, "    grows by 0 B/min");
 	summary_fini(&s);
 }
@@ -327,13 +363,29 @@ static void shares_of_the_time(void **state)
 	s.run.hitting_seconds = 9.9;
 	s.run.hitting_stopped = 2;
 	s.run.hitting = 1;
-	assert_says(&s, "  stopped   2s, 20% of the time\n");
+	assert_says(&s, "  stopped   2s, 20% of the time (10s) it was slowed by more than that: how long threads waited "
+			"for another one, or for a processor, is not counted\n");
+	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that\n");
+	s.run.verdicts.census = true;	/* where a budget can be kept */
+	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that; "
+			"--budget costs less\n");
+	s.run.thread_seconds = 1;	/* it was stopped before the watch of it began */
+	assert_says(&s, "  stopped   2s, 100% of the time it was slowed");
 	s.run.thread_seconds = 40;
-	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the one that hit traps\n");
+	assert_says(&s, "  stopped   2s, 20% of the time of the thread that hit traps (9.9s); "
+			"5.0% of all 4 (40s) it was slowed");
 	s.run.hitting = 2;
-	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads; 20% for the 2 that hit traps\n");
+	assert_says(&s, "  stopped   2s, 20% of the time of the 2 threads that hit traps (9.9s); "
+			"5.0% of all 4 (40s) it was slowed by more than that: how long threads waited for another one, or for "
+			"a processor, is not counted\n");
+	s.run.hitting_stopped = 1;	/* the rest: threads that were interrupted */
+	assert_says(&s, "  stopped   2s, 10% of the time of the 2 threads that hit traps (1s of 9.9s); "
+			"5.0% of all 4 (40s) it was slowed by more than that");
+	s.run.hitting_stopped = 0.4;	/* a sampled run: the sum is that of its budget */
+	assert_says(&s, "  stopped   2s, 5.0% of the time of all 4 threads (40s) it was slowed");
+	s.run.hitting_stopped = 2;
 	s.run.hitting_seconds = 39;
-	assert_says(&s, "  stopped   2s, 5.0% of the time of 4 threads\n");
+	assert_says(&s, "  stopped   2s, 5.0% of the time of all 4 threads (40s) it was slowed");
 	summary_fini(&s);
 }
 
@@ -365,15 +417,46 @@ static void memory_beside(void **state)
 	assert_says(&s, "resident memory grew by 11.0 MiB meanwhile; live blocks explain 9.1% of that: see "
 			"memory at the end of this report\n");
 	assert_says(&s, "  memory    RSS 17.5 MiB: anonymous +10.0 MiB, shared +2.0 MiB, files -512 KiB, "
-			"swapped -1.0 MiB; live blocks: 1.0 MiB (9.1%)"
+			"swapped -1.0 MiB; live blocks explain 1.0 MiB of the growth (9.1%)"
 			" the rest, 10.0 MiB: pages used for the first time, or mappings that are not "
 			"malloc's (mmattach --growth -p 7 shows whose)\n");
+	s.run.code_copied = 1 << 20;	/* that is ours */
+	assert_says(&s, "resident memory grew by 10.0 MiB meanwhile; live blocks explain 10% of that");
+	assert_says(&s, ": anonymous +10.0 MiB (1.0 MiB of it pages of code, copied for the traps), shared");
+	assert_says(&s, "; live blocks explain 1.0 MiB of the growth (10%) the rest, 9.0 MiB: ");
+	s.run.code_copied = UINT64_MAX;	/* of a damaged trace */
+	assert_says_not(&s, "resident memory grew");
+	s.run.code_copied = 40 << 10;	/* hardly worth a word */
+	assert_says(&s, ": anonymous +10.0 MiB, shared");
+	s.run.code_copied = 0;
 	s.memories[0].points[1].heap = 6 << 20;
 	assert_says(&s, "the rest, 10.0 MiB: malloc's heap grew, by memory that was freed since or lies "
 			"between blocks (mmattach scan -p 7)\n");
+	s.totals.live_bytes = 12 << 20;	/* in memory that it had before, too */
+	assert_says(&s, "; live blocks, 12.0 MiB, explain all of the growth\n");
 	s.totals.live_bytes = 9 << 20;
 	assert_says_not(&s, "resident memory grew");
 	assert_says_not(&s, "the rest");
+	s.runtime = "JVM";
+	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code "
+			"mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
+	s.runtime = "something else";
+	assert_says_not(&s, "  runtime");
+	summary_fini(&s);
+}
+
+static void children_beside(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	s.run.seconds = 20;
+	s.run.events = 5;
+	s.totals.live_bytes = 9 << 20;
+	add_memory(&s, 7, (struct memory_point){ .anonymous = 5 << 20 },
+		   (struct memory_point){ .anonymous = 5 << 20 });
 	add_memory(&s, 8, (struct memory_point){ .anonymous = 1 << 20 },
 		   (struct memory_point){ .anonymous = 3 << 20 });
 	assert_says(&s, "  children  1, not watched; 8 grew by 2.0 MiB (mmattach -p 8)\n");
@@ -387,6 +470,10 @@ static void memory_beside(void **state)
 			"        9    1.0 MiB        +0 B  nginx: worker\n"
 			"  to watch the one that grew most: mmattach -p 8 -d 20s\n");
 	assert_says_not(&s, "  children  ");
+	s.totals.live_bytes = 0;
+	assert_says(&s, "None of the watched functions was called in this process itself: its children do the "
+			"work.\n");
+	s.totals.live_bytes = 9 << 20;
 	/* of a process that was seen once, the growth is not known */
 	s.memories[1].npoints = 1;
 	assert_says(&s, "        8    1.0 MiB   seen once  nginx: worker\n"
@@ -408,11 +495,6 @@ static void memory_beside(void **state)
 		add_memory(&s, pid, (struct memory_point){ .anonymous = 1 },
 			   (struct memory_point){ .at_us = 100 });
 	assert_says(&s, "  children  at least 64, not watched; 10 grew most, by");
-	s.runtime = "JVM";
-	assert_says(&s, "  runtime   JVM: Java objects are in a heap that the JVM maps; what native code "
-			"mallocs is watched: jcmd 7 GC.class_histogram counts them\n");
-	s.runtime = "something else";
-	assert_says_not(&s, "  runtime");
 	summary_fini(&s);
 }
 
@@ -468,6 +550,72 @@ static void nothing_kept_and_why(void **state)
 	summary_fini(&s);
 }
 
+/* The offsets of frames without names are of no use without the build. */
+static void builds_of_frames_without_names(void **state)
+{
+	struct summary_frame frames[] = {
+		{ .module = "/usr/bin/svc", .build_id = "c56d0f", .offset = 0x18c8 },
+		{ .module = "/usr/bin/svc", .build_id = "c56d0f", .offset = 0x1900 },
+		{ .module = "/lib/libc.so.6", .build_id = "ab12", .function = "start_thread" },
+		{ .module = "/opt/plain.so", .offset = 1 },
+		{ .module = "/opt/lib" EVIL ".so", .build_id = "77", .offset = 1 },
+	};
+	const char *const more[] = { "1", "2", "3", "4", "5" };
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_add_group(&s, &(struct summary_group){ .family = "libc", .blocks = 9, .bytes = 900,
+						       .stack = { &frames[2], 1 } });
+	summary_sort(&s);
+	assert_says_not(&s, "build id");
+	assert_says_not(&s, "no names");
+	for (size_t i = 0; i < 2; i++)
+		summary_add_group(&s, &(struct summary_group){ .family = "libc", .blocks = 9, .bytes = 900,
+							       .stack = { frames, 5 } });
+	summary_sort(&s);
+	assert_says(&s, "\n  build id  c56d0f svc\n  build id  77 lib");
+	assert_says(&s, "addr2line -Cfi -e FILE 0x18c7 for svc+0x18c8\n");
+	assert_says_not(&s, "ab12");
+	for (size_t i = 0; i < 5; i++)
+		frames[i] = (struct summary_frame){ .module = "/x/more", .build_id = more[i] };
+	summary_add_group(&s, &(struct summary_group){ .family = "libc", .blocks = 9, .bytes = 1,
+						       .stack = { frames, 5 } });
+	summary_sort(&s);
+	assert_says(&s, "  build id  3 more\n");
+	assert_says_not(&s, "  build id  4 more\n");
+	summary_fini(&s);
+}
+
+/* A cache whose entries live longer than the watch frees none; what is lost for certain is no cache. */
+static void a_short_watch(void **state)
+{
+	struct summary_group g = { .family = "libc", .blocks = 9, .bytes = 900,
+				   .growth = { GROWTH_GROWS, 9, 0 } };
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_add_group(&s, &g);
+	summary_sort(&s);
+	assert_says(&s, "\nwatched for 10s: what is meant to live longer (caches, sessions) looks like "
+			"a leak; watch for longer\n\n");
+	s.groups[0].verdict = VERDICT_REACHABLE;
+	assert_says(&s, "\nwatched for 10s: ");
+	s.groups[0].verdict = VERDICT_DEFINITE;
+	assert_says_not(&s, "watched for");
+	s.groups[0].verdict = VERDICT_POSSIBLE;
+	assert_says(&s, "\nwatched for 10s: ");
+	s.groups[0].growth.shape = GROWTH_LEVEL;
+	assert_says_not(&s, "watched for");
+	s.groups[0].growth.shape = GROWTH_GROWS;
+	s.run.seconds = 300;
+	assert_says_not(&s, "watched for");
+	s.run.seconds = 299;
+	assert_says(&s, "\nwatched for 4m59s: ");
+	summary_fini(&s);
+}
+
 /* What speaks against the answer stands right below it; nothing does where there is nothing. */
 static void how_sure_it_is(void **state)
 {
@@ -480,7 +628,7 @@ static void how_sure_it_is(void **state)
 	assert_says_not(&s, "incomplete");
 	assert_says_not(&s, "weaker");
 	summary_add_doubt(&s, "one thread was not stopped");
-	assert_says(&s, "\nverdicts may be weaker than they look: 1 doubt; see the end of this report\n\n");
+	assert_says(&s, "\n1 doubt about the verdicts; see the end of this report\n\n");
 	s.run.verdicts.known = false;
 	assert_says(&s, "\nno verdicts: the reason is not known\n\n");
 	s.run.verdicts.why_not = "the pause would have been about 600ms, more than --max-pause 200ms "
@@ -543,10 +691,14 @@ int main(void)
 		cmocka_unit_test(shapes_read_differently),
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
 		cmocka_unit_test(a_name_goes_before_an_offset),
+		cmocka_unit_test(the_leak_goes_on_in_another_row),
 		cmocka_unit_test(hostile_numbers),
 		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside),
+		cmocka_unit_test(children_beside),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(nothing_kept_and_why),
+		cmocka_unit_test(builds_of_frames_without_names),
+		cmocka_unit_test(a_short_watch),
 		cmocka_unit_test(how_sure_it_is),
 		cmocka_unit_test(nothing_could_be_watched),
 		cmocka_unit_test(a_summary_with_holes_is_not_printed),

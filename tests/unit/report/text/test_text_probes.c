@@ -57,14 +57,14 @@ static void those_never_called(void **state)
 	(void)state;
 	add("fd", "alloc openat ptr=i32(ret)+1 if=i32(ret)>=0", LIBC, 0, NULL);
 	add("fd", "free close", LIBC, 0, NULL);
-	assert_text("            never called  openat, close (2 of family fd)\n");
+	assert_text("                never called  openat, close (2 of family fd)\n");
 	add("fd", "alloc open if=i32(ret)>=0", LIBC, 7, NULL);
-	assert_text("                       7  alloc open  in libc.so.6\n");
+	assert_text("                      7 hits  alloc open  in libc.so.6\n");
 	add("fd", "alloc socket", NULL, 0, NULL);
 	add("fd", "alloc pipe", LIBC, 0, "bytes differ");
-	assert_text("                       7  alloc open  in libc.so.6\n"
-		    "                       0  alloc socket  NOT WATCHED: no such function in the target\n"
-		    "                       0  alloc pipe  in libc.so.6  NOT WATCHED: bytes differ\n");
+	assert_text("                      7 hits  alloc open  in libc.so.6\n"
+		    "                      0 hits  alloc socket  NOT WATCHED: no such function in the target\n"
+		    "                      0 hits  alloc pipe  in libc.so.6  NOT WATCHED: bytes differ\n");
 }
 
 /*
@@ -78,9 +78,9 @@ static void a_function_that_another_rule_has(void **state)
 	add("mmap", "alloc mmap", LIBC, 0, MMT_NOTE_OTHER_RULE ": alloc mmap size=arg2");
 	add("mmap", "free munmap", LIBC, 0, "bytes differ");
 	add("own", "alloc mmap", LIBC, 0, MMT_NOTE_OTHER_RULE ": alloc mmap size=arg2");
-	assert_text("                       3  alloc mmap  in libc.so.6\n"
-		    "                       0  free munmap  in libc.so.6  NOT WATCHED: bytes differ\n"
-		    "                       0  alloc mmap  in libc.so.6  NOT WATCHED: another rule has this "
+	assert_text("                      3 hits  alloc mmap  in libc.so.6\n"
+		    "                      0 hits  free munmap  in libc.so.6  NOT WATCHED: bytes differ\n"
+		    "                      0 hits  alloc mmap  in libc.so.6  NOT WATCHED: another rule has this "
 		    "function: alloc mmap size=arg2\n");
 }
 
@@ -96,11 +96,11 @@ static void a_function_several_times(void **state)
 	add("libc", "alloc pipe2 ptr=*arg1", LIBC, 0, NULL);
 	add("libc", "alloc pipe2 ptr=*arg2", LIBC, 0, NULL);
 	add("libc", "alloc a", LIBC, 0, NULL);
-	assert_text("            never called  valloc, pipe2, a (3 of family libc)\n");
+	assert_text("                never called  valloc, pipe2, a (3 of family libc)\n");
 	add("libc", "alloc dup ptr=*arg1", LIBC, 3, NULL);
 	add("libc", "alloc dup ptr=*arg2", LIBC, 3, NULL);
-	assert_text("                       3  alloc dup ptr=*arg1  in libc.so.6\n"
-		    "                       3  alloc dup ptr=*arg2  in libc.so.6\n");
+	assert_text("                      3 hits  alloc dup ptr=*arg1  in libc.so.6\n"
+		    "                      3 hits  alloc dup ptr=*arg2  in libc.so.6\n");
 }
 
 static void the_users_rules_are_all_shown(void **state)
@@ -116,14 +116,14 @@ static void the_users_rules_are_all_shown(void **state)
 	add("libc", "alloc malloc", LIBC, 1, NULL);
 	add("libc", "until insight", NULL, 0, NULL);
 	add("libc", "alloc in", LIBC, 0, NULL);
-	assert_text("            never called  alloc f0 size=arg1  in x\n"
-		    "            never called  alloc f1 size=arg1  in x\n"
-		    "            never called  alloc f2 size=arg1  in x\n"
-		    "            never called  alloc f3 size=arg1  in x\n"
-		    "            never called  alloc f4 size=arg1  in x\n"
-		    "             not counted  in handle  in x\n"
-		    "                       0  until insight  NOT WATCHED: no such function in the target\n"
-		    "                       1  alloc malloc  in libc.so.6\n");
+	assert_text("                never called  alloc f0 size=arg1  in x\n"
+		    "                never called  alloc f1 size=arg1  in x\n"
+		    "                never called  alloc f2 size=arg1  in x\n"
+		    "                never called  alloc f3 size=arg1  in x\n"
+		    "                never called  alloc f4 size=arg1  in x\n"
+		    "                 not counted  in handle  in x\n"
+		    "                      0 hits  until insight  NOT WATCHED: no such function in the target\n"
+		    "                      1 hit   alloc malloc  in libc.so.6\n");
 }
 
 static void each_family_by_itself(void **state)
@@ -137,8 +137,8 @@ static void each_family_by_itself(void **state)
 	add("dict", "ref other", LIBC, 0, NULL);
 	add("fd", "alloc c", LIBC, 0, NULL);
 	add("fd", "alloc d", LIBC, 0, NULL);
-	assert_text("            never called  a, b, c, d (4 of family fd)\n"
-		    "                       1  dict: ref take  in libc.so.6\n");
+	assert_text("                never called  a, b, c, d (4 of family fd)\n"
+		    "                      1 hit   dict: ref take  in libc.so.6\n");
 }
 
 /* Lines are broken before they are too long; names are safe to print, and a rule may be invalid. */
@@ -157,7 +157,7 @@ static void long_lists_and_odd_names(void **state)
 	add("fd", "alloc \x1b[2J", LIBC, 0, NULL);
 	text_probes(&sb, &summary);
 	assert_null(strchr(strbuf_str(&sb), '\x1b'));
-	assert_non_null(strstr(strbuf_str(&sb), "\n                          function_number_3,"));
+	assert_non_null(strstr(strbuf_str(&sb), "\n                              function_number_3,"));
 	assert_non_null(strstr(strbuf_str(&sb), "(42 of family fd)\n"));
 	for (const char *line = strbuf_str(&sb); *line; line += strcspn(line, "\n") + 1)
 		assert_true(strcspn(line, "\n") <= 100);

@@ -13,7 +13,7 @@
 #define TOP 0x7ffd00001000ull	/* rsp in the outermost frame */
 
 static struct calls calls;
-static struct tracee thread, other;
+static uint16_t thread, other;
 
 static int setup(void **state)
 {
@@ -21,8 +21,8 @@ static int setup(void **state)
 	calls_init(&calls);
 	memset(&thread, 0, sizeof(thread));
 	memset(&other, 0, sizeof(other));
-	thread.calls = NO_CALL;
-	other.calls = NO_CALL;
+	thread = NO_CALL;
+	other = NO_CALL;
 	return 0;
 }
 
@@ -34,7 +34,7 @@ static struct call call_of(taddr sp, uint32_t trap, uint16_t family, uint64_t ma
 }
 
 /* A call that begins, and is not a tail call. */
-static void opens(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
+static void opens(uint16_t *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
 	struct call call = call_of(sp, trap, family, mark);
 	bool tail = true;
@@ -43,7 +43,7 @@ static void opens(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, ui
 	assert_false(tail);
 }
 
-static void closes(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
+static void closes(uint16_t *t, taddr sp, uint32_t trap, uint16_t family, uint64_t mark)
 {
 	struct call c;
 
@@ -55,7 +55,7 @@ static void closes(struct tracee *t, taddr sp, uint32_t trap, uint16_t family, u
 		assert_int_equal(c.args[i], mark + i);
 }
 
-static void closes_nothing(struct tracee *t, taddr sp, uint16_t family)
+static void closes_nothing(uint16_t *t, taddr sp, uint16_t family)
 {
 	struct call c;
 
@@ -288,7 +288,7 @@ static void a_thread_ends_inside(void **state)
 		opens(&thread, TOP - 64 * i, 1, 1, i);
 	opens(&other, TOP, 2, 1, 100);
 	calls_drop(&calls, &thread);
-	assert_int_equal(thread.calls, NO_CALL);
+	assert_int_equal(thread, NO_CALL);
 	closes_nothing(&thread, TOP, 1);
 	closes(&other, TOP, 2, 1, 100);
 	assert_none_lost();
@@ -336,7 +336,7 @@ static void forget_below(struct model *m, taddr sp)
 		m->n--;
 }
 
-static void model_opens(struct model *m, struct tracee *t, taddr sp, uint32_t trap, uint64_t mark)
+static void model_opens(struct model *m, uint16_t *t, taddr sp, uint32_t trap, uint64_t mark)
 {
 	struct call call = call_of(sp, trap, 1, mark);
 	bool same, want_tail, tail;
@@ -355,7 +355,7 @@ static void model_opens(struct model *m, struct tracee *t, taddr sp, uint32_t tr
 	m->open[m->n++].mark = mark;
 }
 
-static void model_closes(struct model *m, struct tracee *t, taddr sp)
+static void model_closes(struct model *m, uint16_t *t, taddr sp)
 {
 	forget_below(m, sp);
 	if (!m->n || m->open[m->n - 1].sp != sp) {
@@ -369,13 +369,13 @@ static void model_closes(struct model *m, struct tracee *t, taddr sp)
 /* Random stacks of several threads; a stack pointer is one of DEPTH, so that all cases meet. */
 static void agrees_with_a_model(void **state)
 {
-	static struct tracee threads[5];
+	static uint16_t threads[5];
 	static struct model models[5];
 
 	(void)state;
 	srandom(3);
 	for (int i = 0; i < 5; i++)
-		threads[i].calls = NO_CALL;
+		threads[i] = NO_CALL;
 	for (uint64_t step = 0; step < 300000; step++) {
 		int i = random() % 5;
 		taddr sp = TOP - 16 * (random() % DEPTH);

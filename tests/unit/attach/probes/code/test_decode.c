@@ -136,6 +136,29 @@ static void test_writes(void **state)
 	assert_true(DECODE("\x0f\xa2").writes & 1 << EMU_RDX);	/* cpuid */
 }
 
+static void test_stores(void **state)
+{
+	(void)state;
+	assert_true(DECODE("\xf0\x83\x2f\x01").stores);		/* lock sub dword ptr [rdi], 1 */
+	assert_true(DECODE("\xff\x4f\x08").stores);		/* dec dword ptr [rdi + 8] */
+	assert_true(DECODE("\x48\x89\x3e").stores);		/* mov [rsi], rdi */
+	assert_true(DECODE("\x48\x87\x37").stores);		/* xchg [rdi], rsi */
+	assert_true(DECODE("\xf0\x0f\xc1\x07").stores);		/* lock xadd [rdi], eax */
+	assert_true(DECODE("\xf0\x0f\xb1\x17").stores);		/* lock cmpxchg [rdi], edx */
+	assert_true(DECODE("\x0f\xb1\x17").stores);		/* cmpxchg [rdi], edx */
+	assert_true(DECODE("\x0f\x11\x07").stores);		/* movups [rdi], xmm0 */
+	assert_true(DECODE("\xf3\xa4").stores);		/* rep movsb */
+	assert_true(DECODE("\x66\x0f\xf7\xc1").stores);	/* maskmovdqu xmm0, xmm1 */
+	assert_true(DECODE("\xf3\x48\xab").stores);		/* rep stosq */
+	assert_false(DECODE("\x48\x8b\x07").stores);		/* mov rax, [rdi] */
+	assert_false(DECODE("\x48\x8d\x47\x08").stores);	/* lea rax, [rdi + 8] */
+	assert_false(DECODE("\x83\x3f\x01").stores);		/* cmp dword ptr [rdi], 1 */
+	assert_false(DECODE("\x48\x89\x7c\x24\xf8").stores);	/* mov [rsp - 8], rdi */
+	assert_false(DECODE("\x53").stores);			/* push rbx */
+	assert_false(DECODE("\x0f\x1f\x40\x00").stores);	/* nop dword ptr [rax] */
+	assert_false(DECODE("\x48\x85\xff").stores);
+}
+
 static void test_padding(void **state)
 {
 	(void)state;
@@ -175,6 +198,15 @@ static void test_broken(void **state)
 	assert_int_equal(decode(d, (const uint8_t *)"\x2e\x62\x02\xb5\xdf\xaa\xda\x90", 8, AT, &in), -EILSEQ);
 	/* push imm16 to the processor, imm32 to capstone 4 */
 	assert_int_equal(decode(d, (const uint8_t *)"\x66\xf3\x68\x01\x00\x00\x00", 7, AT, &in), -EILSEQ);
+	/* and of these: two prefixes that change nothing */
+	assert_int_equal(decode(d, (const uint8_t *)"\x66\x48\xc2\x08\x00\x90\x90", 7, AT, &in), -EILSEQ);
+	assert_int_equal(decode(d, (const uint8_t *)"\x67\x48\xe8\x01\x00\x00\x00", 7, AT, &in), -EILSEQ);
+	/* the length is right, but not where it jumps to */
+	assert_int_equal(decode(d, (const uint8_t *)"\x67\x48\xe9\x01\x00\x01\x00", 7, AT, &in), -EILSEQ);
+	/* what linkers make of calls is decoded */
+	assert_true(DECODE("\x67\xe8\x01\x00\x00\x00").target == AT + 7);
+	assert_true(DECODE("\x66\x66\x48\xe8\x01\x00\x00\x00").target == AT + 9);
+	assert_true(DECODE("\x66\x48\x67\xe8\x01\x00\x00\x00").target == AT + 9);
 }
 
 /* An operand that moves with the module is marked as such; others are not. */
@@ -286,7 +318,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flow),	       cmocka_unit_test(test_stack_pointer),
-		cmocka_unit_test(test_writes),	       cmocka_unit_test(test_padding),
+		cmocka_unit_test(test_writes),	       cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_syscall),	       cmocka_unit_test(test_text),
 		cmocka_unit_test(test_broken),	       cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_relocate_refused), cmocka_unit_test(test_relocate_plain),

@@ -38,6 +38,17 @@ static void check(const struct summary_frame *frames, size_t n, size_t caller, s
 		    width, want);
 }
 
+/* It has more characters than @width. */
+static void assert_wide(const struct summary_frame *frames, size_t width, const char *want)
+{
+	const struct stack_view stack = { .frames = (struct summary_frame *)frames, .depth = 1 };
+	struct strbuf out = STRBUF_INIT;
+
+	text_where_of(&out, &stack, NULL, width);
+	assert_string_equal(strbuf_str(&out), want);
+	strbuf_fini(&out);
+}
+
 static void names_are_shortened_before_they_are_cut(void **state)
 {
 	const struct summary_frame run[] = {
@@ -73,21 +84,26 @@ static void a_caller_beside_it(void **state)
 	const struct summary_frame unnamed[] = { { .module = "/opt/libvendor.so", .offset = 0x1149 },
 						 { .module = "/opt/libvendor.so" },
 						 { .function = "session_open", .file = "svc.c", .line = 7 } };
+	const struct summary_frame source[] = { { .module = "/opt/libvendor.so", .offset = 0x1149,
+						  .file = "/x/copy.S", .line = 7 } };
 	const struct summary_frame named[] = { { .function = "make", .file = "pool.c", .line = 12 },
 					       { .function = "grow" },
 					       { .function = "serve_users" } };
 
 	(void)state;
-	check(unnamed, 3, 0, 60, "?? from session_open libvendor.so+0x1149");
-	check(unnamed, 2, 0, 60, "?? libvendor.so+0x1149");
+	check(unnamed, 3, 0, 60, "libvendor.so+0x1149 from session_open");
+	check(unnamed, 3, 0, 34, "libvendor.so+0x1149 from ses...pen");
+	check(unnamed, 3, 0, 31, "libvendor.so+0x1149");
+	check(unnamed, 2, 0, 60, "libvendor.so+0x1149");
+	check(source, 1, 0, 40, "libvendor.so+0x1149 copy.S:7");
 	check(named, 3, 0, 60, "make pool.c:12");
 	check(named, 3, 2, 60, "make from serve_users pool.c:12");
-	check(named, 3, 2, 24, "make from serve_users");
+	check(named, 3, 2, 24, "make:12 from serve_users");
 }
 
 /*
- * Two names in a narrow column: each is cut by itself. Code without a name is identified by its address,
- * which is not cut to make room for a caller's name.
+ * Two names in a narrow column: each is cut by itself. Code without a name is identified by its offset, which
+ * is never cut, nor is that of a function without a source line. A caller in libc is in most stacks.
  */
 static void narrow_columns(void **state)
 {
@@ -101,18 +117,22 @@ static void narrow_columns(void **state)
 	};
 	const struct summary_frame stripped[] = { { .module = "/opt/cycs", .offset = 0x2609 },
 						  { .module = "/opt/cycs" },
-						  { .function = "start_thread" } };
+						  { .function = "start_thread",
+						    .module = "/lib/libc.so.6" } };
 	const struct summary_frame python[] = { { .module = "/usr/bin/python3.11", .offset = 0x510a2c },
 						{ .function = "_PyEval_EvalFrameDefault" } };
 
 	(void)state;
 	check(redis, 2, 1, 31, "_sdsnewlen from create...Object");
 	check(both, 2, 1, 31, "Ensur...nsion from Const...ffer");
-	check(stripped, 3, 0, 32, "?? from start_thread cycs+0x2609");
-	check(stripped, 3, 0, 31, "?? from star...read cycs+0x2609");
-	check(stripped, 3, 0, 24, "?? cycs+0x2609");
-	check(python, 2, 0, 31, "?? python3.11+0x510a2c");
-	check(python, 2, 0, 16, "?? pytho...10a2c");
+	check(stripped, 3, 0, 60, "cycs+0x2609");
+	check(python, 2, 0, 31, "python3.11+0x510a2c");
+	check(python, 2, 0, 16, "py...11+0x510a2c");
+	assert_wide(python, 8, "p...+0x510a2c");
+	check(redis, 1, 0, 42, "_sdsnewlen redis-check-rdb+0x7874c");
+	check(redis, 1, 0, 32, "_sdsnewlen redis...k-rdb+0x7874c");
+	check(redis, 1, 0, 24, "_sdsnewlen r...b+0x7874c");
+	check(redis, 1, 0, 22, "_sdsnewlen");
 }
 
 static void what_tells_apart(void **state)
@@ -124,6 +144,17 @@ static void what_tells_apart(void **state)
 					     { .function = "serve", .file = "a.cpp", .line = 28 },
 					     { .function = "loop", .file = "b.c", .line = 7 } };
 
+	const struct summary_frame made[] = {
+		{ .function = "std::shared_ptr<std::enable_if<!std::is_array<Order>::value, Order>::type> "
+			      "std::make_shared<Order, int&>(int&)",
+		  .linkage = "_ZSt11make_sharedI5OrderJRiEE" },
+		{ .function = "place_order(int)", .linkage = "_Z11place_orderi", .file = "/x/shop.cpp",
+		  .line = 22 },
+	};
+	const struct summary_frame pool[] = { { .function = "shop::Pool<Row>::make(int)",
+						.linkage = "_ZN4shop4PoolI3RowE4makeEi",
+						.file = "/x/shop.cpp", .line = 13 } };
+
 	(void)state;
 	check_apart(push, 1, 0, &(struct apart){ .arguments = true }, 40, "shop::Stack<Big>::push a.cpp:20");
 	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 50,
@@ -133,8 +164,16 @@ static void what_tells_apart(void **state)
 	check_apart(two, 3, 1, &(struct apart){ APART_WRAPPER, 0, false }, 18, "serve a.cpp:28");
 	check_apart(two, 3, 1, &(struct apart){ APART_LINE, 2, false }, 50, "serve from loop:7 a.cpp:28");
 	check_apart(two, 3, 1, &(struct apart){ APART_CALLER, 2, false }, 50, "serve from loop a.cpp:28");
-	check_apart(two, 3, 1, &(struct apart){ APART_CALLER, 5, false }, 50, "serve a.cpp:28");
-	check_apart(two, 3, 1, NULL, 50, "serve a.cpp:28");
+	check_apart(two, 3, 1, &(struct apart){ APART_CALLER, 5, false }, 50,
+		    "serve through std::string::assign a.cpp:28");
+	check_apart(two, 3, 1, NULL, 42, "serve through std::string::assign a.cpp:28");
+	check_apart(two, 3, 1, NULL, 41, "serve a.cpp:28");
+	check_apart(&two[1], 2, 0, NULL, 50, "serve a.cpp:28");
+	check_apart(made, 2, 1, NULL, 61, "place_order through std::make_shared<Order, int&> shop.cpp:22");
+	check_apart(made, 2, 1, NULL, 60, "place_order through std::make_shared shop.cpp:22");
+	check_apart(made, 2, 1, NULL, 40, "place_order shop.cpp:22");
+	check_apart(pool, 1, 0, NULL, 31, "Pool<Row>::make shop.cpp:13");
+	check_apart(pool, 1, 0, NULL, 26, "Pool::make shop.cpp:13");
 }
 
 static struct summary_group group(struct summary_frame *stack, size_t depth, size_t wrappers)
@@ -265,6 +304,12 @@ static void long_frames(void **state)
 	check_frame(&f, "    #0 " LONG "\n         (svc+0x1310)\n");
 	f.module = NULL;
 	check_frame(&f, "    #0 " LONG "\n         (0x0)\n");
+	f.function = NULL;
+	check_frame(&f, "    #0 0x0\n");
+	f.module = "/usr/bin/svc";
+	check_frame(&f, "    #0 svc+0x1310\n");
+	f.file = "nptl/clone.S";
+	check_frame(&f, "    #0 svc+0x1310 nptl/clone.S:120\n");
 }
 
 int main(void)

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/options/option_engine.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "attach/options/option_arg.h"
+#include "base/log.h"
+
+int option_engine(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned which;
+	int ret = option_choose("--engine", ENGINE_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->engine = which;
+	return ret;
+}
+
+const char *option_engine_why_not(const struct options *o)
+{
+	if (o->budget_ppm)
+		return "a budget is kept by lifting traps, which the kernel takes too long for";
+	if (o->program)
+		return "a program cannot be held at its start; start it, and watch it with -p";
+	if (o->command == COMMAND_GDB)
+		return "under gdb its breakpoints take the hits";
+	if (o->stacks.unwinder != UNWINDER_CFI)
+		return "no thread waits, as --unwinder dwfl, libunwind and check need";
+	return NULL;
+}
+
+int option_engine_check(const struct options *o, struct usage_error *err)
+{
+	const char *why = o->engine == ENGINE_PTRACE || o->engine == ENGINE_AUTO ? NULL : option_engine_why_not(o);
+
+	return why ? usage_refuse(err, "--engine uprobe: %s (--engine ptrace can)", why) : 0;
+}
+
+int option_engine_check_rules(const struct options *o, bool inside)
+{
+	if (!inside || o->engine == ENGINE_PTRACE || o->engine == ENGINE_AUTO)
+		return 0;
+	log_error("--engine uprobe: --in and `in` rules are not followed in the kernel (--engine ptrace can)");
+	return -EINVAL;
+}
+
+const char *option_engine_way(const struct options *o)
+{
+	return o->engine == ENGINE_UPROBE_SESSION ? "session" : o->engine == ENGINE_UPROBE_MULTI ? "multi" :
+	       o->engine == ENGINE_UPROBE_PERF ? "perf" : NULL;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe: the second engine. The kernel takes the hits, in BPF programs; no thread is stopped, and nothing is
+ * traced. It takes the keeper's place behind struct link:
+ *
+ *	keeper				uprobe
+ *	COMMAND_PLANT			uprobe_plant: probes of the file behind each site
+ *	COMMAND_FORGET			uprobe_forget
+ *	the ring, by the keeper		uprobe_pump: the kernel's ring, as records of the same format
+ *	COMMAND_LEAVE			uprobe_close; or our end: the kernel takes the probes out
+ *
+ * So what comes after the ring is one code for both engines. What a hit means is decided as the keeper decides it
+ * (uprobe_calls.c), from records that are in the order of the calls.
+ *
+ * What it does not do: hold a thread. So modules that are loaded later are probed some milliseconds after they
+ * are mapped, and functions whose exits are not all known are not watched.
+ */
+#ifndef MM_UPROBE_H
+#define MM_UPROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/keeper/shared/shared.h"
+#include "base/cleanup.h"
+
+struct uprobe;
+
+/*
+ * Load what is needed to watch @pid; @way: NULL, or "session", "multi", "perf". 0; -errno with the reason in @why.
+ * -EOPNOTSUPP: this program was built without BPF.
+ */
+must_check int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n);
+
+/*
+ * May functions have return probes? From Linux 6.11 on their return is a system call, which a seccomp filter of the
+ * target may forbid, which would end it; since 6.14 filters are not asked.
+ */
+bool uprobe_may_return(void);
+
+/* Take all probes out; what was recorded can still be read. */
+void uprobe_leave(struct uprobe *u);
+void uprobe_close(struct uprobe *u);	/* NULL is fine */
+
+/* "uprobe session", ... */
+const char *uprobe_way(const struct uprobe *u);
+
+/* Readable when there is something to read, if uprobe_sleeps() was called before; or when the target ends. */
+int uprobe_fd(const struct uprobe *u);
+void uprobe_sleeps(struct uprobe *u, bool sleeps);
+
+/* Probe the sites @sites[0..n); results in shared->plant_result, as the keeper's. 0 or -errno. */
+must_check int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n);
+
+/* The memory of the @n sites from @first on is unmapped. */
+void uprobe_forget(struct uprobe *u, uint32_t first, uint32_t n);
+
+/* Put records into shared->ring, as far as there are any and there is space, at most up to position @until. */
+void uprobe_pump(struct uprobe *u, uint64_t until);
+#define UPROBE_ALL UINT64_MAX
+
+/*
+ * What came while probes were being made is not to be used: frees were seen, but not yet the allocations that got
+ * their addresses.
+ */
+void uprobe_discard(struct uprobe *u);
+
+/* The position behind the last record there is now: all before it have happened before. */
+uint64_t uprobe_position(const struct uprobe *u);
+
+#endif

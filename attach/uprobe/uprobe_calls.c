@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/uprobe/uprobe_calls.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "attach/keeper/shared/event.h"
+
+void uprobe_calls_init(struct uprobe_calls *c)
+{
+	calls_init(&c->calls);
+	addrmap_init(&c->threads, sizeof(struct uprobe_thread));
+	c->generation = 0;
+	c->dropped = 0;
+}
+
+void uprobe_calls_fini(struct uprobe_calls *c)
+{
+	addrmap_fini(&c->threads);
+}
+
+static void drop_calls(struct uprobe_calls *c, struct uprobe_thread *t)
+{
+	for (uint16_t i = t->open; i != NO_CALL; i = c->calls.all[i].next)
+		c->dropped++;
+	calls_drop(&c->calls, &t->open);
+}
+
+static uint16_t *thread(struct uprobe_calls *c, uint32_t tid)
+{
+	struct uprobe_thread *t = addrmap_get(&c->threads, tid);
+
+	if (!t) {
+		t = addrmap_slot(&c->threads, tid, NULL);
+		if (!t)
+			return NULL;
+		*t = (struct uprobe_thread){ NO_CALL, c->generation };
+	}
+	if (t->generation != c->generation)
+		drop_calls(c, t);
+	t->generation = c->generation;
+	return &t->open;
+}
+
+void uprobe_calls_forget(struct uprobe_calls *c)
+{
+	c->generation++;
+}
+
+/* rsp at the entry of the function that the hit is about; at a return it is one word higher. */
+static taddr entry_sp(const struct uprobe_head *h, const struct site *s, taddr sp)
+{
+	if (s->flags & SITE_RETURNS && !(h->flags & UPROBE_AT_ENTRY))
+		return sp - 8;
+	return sp + (taddr)(int64_t)s->sp_delta;
+}
+
+static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, const struct site *s, taddr sp,
+		     const uint64_t args[6], struct uprobe_meaning *m)
+{
+	struct call call = { .sp = sp, .trap = number, .family = s->family };
+	const bool inside = calls_inside(&c->calls, open, sp, s->family);
+	const bool event = s->flags & (s->flags & SITE_RETURNS ? SITE_OPENING : SITE_EMIT);
+	bool tail;
+
+	memcpy(call.args, args, sizeof(call.args));
+	if (!calls_open(&c->calls, open, &call, &tail)) {
+		c->dropped++;
+		return;
+	}
+	m->emit = event && !inside && !tail;
+	m->flags = RECORD_OPENS;
+}
+
+static void at_exit_of(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
+{
+	m->has_call = calls_close(&c->calls, open, sp, s->family, &m->call);
+	/* closed already; or the record of its entry was lost, and is counted as that */
+	if (!m->has_call && s->flags & SITE_RETURNS && s->flags & SITE_ENTRY)
+		return;
+	m->flags = m->has_call ? RECORD_CLOSES : RECORD_STATIC;
+	m->emit = s->flags & SITE_EMIT && !calls_inside(&c->calls, open, sp, s->family);
+}
+
+static void at_once(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
+{
+	const bool within = s->flags & SITE_INNER && calls_inside(&c->calls, open, sp, s->family);
+
+	m->emit = s->flags & SITE_EMIT && (!within || s->flags & SITE_RELEASE);
+	m->flags = within ? RECORD_WITHIN : 0;
+}
+
+int uprobe_calls_hit(struct uprobe_calls *c, const struct uprobe_head *h, const struct site *s, taddr sp,
+		     const uint64_t args[6], struct uprobe_meaning *m)
+{
+	uint16_t *open = thread(c, h->tid);
+	const taddr entry = entry_sp(h, s, sp);
+
+	*m = (struct uprobe_meaning){ 0 };
+	if (!open)
+		return -ENOMEM;
+	if (h->flags & UPROBE_AT_ENTRY)
+		at_entry(c, open, h->site, s, entry, args, m);
+	else if (s->flags & SITE_EXIT)
+		at_exit_of(c, open, s, entry, m);
+	else
+		at_once(c, open, s, entry, m);
+	return 0;
+}
+
+void uprobe_calls_end(struct uprobe_calls *c, uint32_t tid)
+{
+	struct uprobe_thread *t = addrmap_get(&c->threads, tid);
+
+	if (!t)
+		return;
+	calls_drop(&c->calls, &t->open);
+	addrmap_del(&c->threads, tid, NULL);
+}
+
+uint32_t uprobe_calls_threads(const struct uprobe_calls *c)
+{
+	return (uint32_t)addrmap_count(&c->threads);
+}

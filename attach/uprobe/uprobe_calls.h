@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe_calls: what a hit means, as the keeper decides it (keeper/traps/hit_classify.h), from the records of the
+ * kernel's ring, thread by thread.
+ *
+ *	entry (UPROBE_AT_ENTRY)		a call is opened
+ *	exit, return			the call of the family that began with this rsp ends. Of a function with an
+ *					entry the return means nothing if it is closed already: realloc(NULL) jumps to
+ *					malloc, and both return there
+ *	else				an event, unless it is internal to an open call of its family
+ */
+#ifndef MM_UPROBE_CALLS_H
+#define MM_UPROBE_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/shared/site.h"
+#include "attach/keeper/traps/calls.h"
+#include "attach/uprobe/uprobe_hits.h"
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+
+struct uprobe_calls {
+	struct calls calls;
+	struct addrmap threads;		/* tid -> struct uprobe_thread */
+	uint32_t generation;		/* calls that were opened in an earlier one are forgotten */
+	uint64_t dropped;		/* how many were */
+};
+
+struct uprobe_thread {
+	uint16_t open;			/* its innermost open call */
+	uint32_t generation;
+};
+
+struct uprobe_meaning {
+	bool emit;
+	uint16_t flags;			/* enum record_flags */
+	bool has_call;			/* args and site of the entry are in call */
+	struct call call;
+};
+
+void uprobe_calls_init(struct uprobe_calls *c);
+void uprobe_calls_fini(struct uprobe_calls *c);
+
+/* @sp: rsp at the hit. @args: as in the record. 0 or -ENOMEM. */
+must_check int uprobe_calls_hit(struct uprobe_calls *c, const struct uprobe_head *h, const struct site *s, taddr sp,
+				const uint64_t args[6], struct uprobe_meaning *m);
+
+/*
+ * Records were lost: the end of any call that is open may be among them, and what is below a call that never ends
+ * would be taken for internal.
+ */
+void uprobe_calls_forget(struct uprobe_calls *c);
+
+/* The thread has ended. */
+void uprobe_calls_end(struct uprobe_calls *c, uint32_t tid);
+
+/* How many threads have hit, and exist. */
+uint32_t uprobe_calls_threads(const struct uprobe_calls *c);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe_files: which file is mapped at a site, at which offset, and whether its code in memory is the planned one.
+ * The kernel probes files; where memory has been changed, nothing is probed.
+ */
+#ifndef MM_UPROBE_FILES_H
+#define MM_UPROBE_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/keeper/shared/site.h"
+#include "base/cleanup.h"
+#include "base/procmaps.h"
+
+struct uprobe_files {
+	pid_t pid;
+	int mem;			/* /proc/PID/mem */
+	struct procmaps maps;
+};
+
+/* The mappings of @pid as they are now. 0 or -errno; uprobe_files_fini in any case. */
+must_check int uprobe_files_init(struct uprobe_files *f, pid_t pid);
+void uprobe_files_fini(struct uprobe_files *f);
+
+/*
+ * The mapping of @s and the offset of the site in its file. 0; -EILSEQ: other code is there; -ETXTBSY: mapped
+ * shared; -ENOEXEC: no file is mapped there.
+ */
+must_check int uprobe_files_find(const struct uprobe_files *f, const struct site *s, const struct mapping **m,
+				 uint64_t *offset);
+
+/*
+ * Has the open file the code of @s at @offset? Another module may have been mapped where the list of mappings has
+ * the one that was planned.
+ */
+bool uprobe_files_has(int fd, const struct site *s, uint64_t offset);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe_hits: what the BPF programs (uprobe.bpf.c) and their reader (uprobe_reader.c) share: what a site
+ * wants, and the records of the ring buffer. Plain data with fixed sizes: clang compiles it for BPF, too.
+ */
+#ifndef MM_UPROBE_HITS_H
+#define MM_UPROBE_HITS_H
+
+#define UPROBE_SITES 4096u	/* as many as in struct shared */
+#define UPROBE_RING (32u << 20)
+#define UPROBE_LOADS 5u
+#define UPROBE_TEXT 64u
+#define UPROBE_HINTS 32768u	/* sizes of slices, by thread id */
+#define UPROBE_REGS 21u		/* struct pt_regs, which begins struct user_regs_struct */
+
+enum uprobe_site_flags {
+	UPROBE_RETURNS = 1 << 0,	/* probed at its entry and its return */
+	UPROBE_OPENS = 1 << 1,		/* a hit at the entry is a record, and stores the arguments */
+	UPROBE_CLOSES = 1 << 2,		/* a hit at the exit has the arguments of the entry, if they are stored */
+	UPROBE_SLICE = 1 << 3,		/* a hit (of UPROBE_RETURNS, at the return) carries a slice of stack */
+	UPROBE_LOADED = 1 << 4,		/* there are loads */
+	UPROBE_RESULT_RDI = 1 << 6,	/* the function's result is in rdi, not rax */
+	UPROBE_BRIEF = 1 << 5,		/* arguments and rsp are enough; space is reserved for it in the ring */
+};
+
+/* As struct site_load. */
+struct uprobe_load {
+	unsigned char base, index, scale, width;
+	int disp;
+};
+
+struct uprobe_site {
+	unsigned int flags;
+	unsigned short family;
+	short sp_delta;
+	struct uprobe_load loads[UPROBE_LOADS];
+};
+
+enum uprobe_kind {
+	UPROBE_HIT,			/* struct uprobe_hit */
+	UPROBE_HIT_BRIEF,		/* struct uprobe_brief */
+	UPROBE_THREAD_END,		/* struct uprobe_head alone */
+};
+
+enum uprobe_hit_flags {
+	UPROBE_AT_ENTRY = 1 << 0,	/* of a site with UPROBE_RETURNS */
+	UPROBE_CUT = 1 << 1,		/* the stack ended, or could not be read further */
+};
+
+struct uprobe_head {
+	unsigned long long time_ns;	/* CLOCK_MONOTONIC */
+	unsigned int tid, tgid;
+	unsigned int site;
+	unsigned short kind, flags;
+	unsigned int lost;		/* how many hits were lost until then */
+	unsigned int generation;	/* of the site's number (uprobe.c) */
+};
+
+struct uprobe_brief {
+	struct uprobe_head head;
+	unsigned long long ip, sp;
+	unsigned long long args[6];
+};
+
+struct uprobe_hit {
+	struct uprobe_head head;
+	unsigned int loads_read, loads_null;
+	unsigned int slice_len;
+	unsigned int outer;		/* whose loads were read: the site of the entry, or its own */
+	unsigned long long args[6];
+	unsigned long long loads[UPROBE_LOADS];
+	char text[UPROBE_TEXT];
+	unsigned long long regs[UPROBE_REGS];
+	unsigned char slice[];
+};
+
+/* The programs' global data, mapped by the reader. */
+struct uprobe_control {
+	unsigned int tgid;		/* the target */
+	unsigned int slice_bytes;	/* the most that is copied of a stack */
+	unsigned int slice_guess;	/* of a thread of which nothing is known, when the ring fills */
+	unsigned int sleeping;		/* the reader waits to be woken */
+	unsigned int off;		/* the watch is over: nothing is recorded */
+	unsigned int execed;		/* the process runs another program; then it is off, too */
+	unsigned long long lost;	/* records that found no space in the ring */
+	unsigned long long unstored;	/* calls whose arguments could not be stored */
+};
+
+#endif

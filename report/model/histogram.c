@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* histogram: see histogram.h. */
+#include "report/model/histogram.h"
+
+void histogram_add(struct histogram *h, uint64_t value, uint64_t bytes)
+{
+	const unsigned bin = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
+
+	h->bins[bin].blocks++;
+	h->bins[bin].bytes += bytes;
+}
+
+uint64_t histogram_from(unsigned bin)
+{
+	return bin ? UINT64_C(1) << (bin - 1) : 0;
+}

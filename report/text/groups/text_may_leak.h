@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text_may_leak: below the first line of a sampled run's report: of the first groups of which it is not known
+ * whether they leak, which function that is, how much it may be, and what would show it.
+ *
+ *	[4] cache_page svc.c:70 may leak: it allocates about 2.9 MiB/min (2.3 MiB to 3.4 MiB) that is not
+ *	    freed within 10s; to be certain, watch for longer than its blocks are meant to live
+ *	[5] rare svc.c:81 may leak at most 812 B/min; to be certain, watch for about 40m in all
+ */
+#ifndef MM_TEXT_MAY_LEAK_H
+#define MM_TEXT_MAY_LEAK_H
+
+#include "base/strbuf.h"
+#include "report/model/summary.h"
+#include "report/model/text_parts.h"
+
+void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part);
+
+#endif

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: MIT
+"""The second engine: what it sees is what the first one sees, and whatever happens to mmattach, the target goes on.
+
+The whole of tests/live that applies runs with it, too: MM_ENGINE=uprobe.
+"""
+import ctypes
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+from harness import MMATTACH, Watch, lost, random_moment, rounds, wait_for
+from test_exact import MARKS, assert_equal, calls_seen, small_alignments_joined
+from untouched import assert_untouched, tracers
+
+WAYS = ["uprobe-session", "uprobe-multi", "uprobe-perf"]
+SETTLED = 0.12  # until then no free is called a double one
+
+
+def built():
+    said = subprocess.run([MMATTACH, "-p", str(os.getpid()), "--engine", "uprobe", "-d", "1s"], capture_output=True, text=True)
+    return "built without" not in said.stderr
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engine():
+    if not built():
+        pytest.skip("clang or libbpf-dev is not installed")
+
+
+def watching(target, *args, engine="uprobe"):
+    return Watch("-p", str(target.pid), "--engine", engine, *args).wait_watching()
+
+
+# --- the same is seen ---
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("sizes, size", [("usable", "live_usable"), ("exact", "live_requested")])
+def test_every_call(victim, way, sizes, size):
+    """Eight threads, all functions of the heap, and calls that fail. No thread waits: on a busy machine a burst of
+    theirs may fill the ring, which is counted; then there is nothing to compare."""
+    target = victim("exact", 600)
+    whole = 0
+    for _ in range(rounds(5, 50)):
+        watch = watching(target, "--sizes", sizes, *MARKS, engine=way)
+        told = target.ask(f"go {random.getrandbits(40)}", limit=120)
+        report = watch.finish()
+        assert_untouched(target)
+        target.ask("churn")
+        if lost(report):
+            assert report["totals"]["double_frees"] == 0
+            continue
+        whole += 1
+        assert_equal(report, told, size)
+        assert small_alignments_joined(calls_seen(report)) == small_alignments_joined(told["calls"])
+    assert whole
+    target.end()
+
+
+@pytest.mark.parametrize("shape", ["paths", "paths_O0", "paths_Os"])
+def test_the_same_stacks(victim, shape):
+    """Recursion, tail calls, callbacks, with and without frame pointers: the stacks of both engines are equal."""
+    seen = []
+    for engine in ("ptrace", "uprobe"):
+        target = victim(shape)
+        watch = watching(target, "--top", "0", "--verdicts", "no", engine=engine)
+        time.sleep(SETTLED)
+        target.ask("keep 60", limit=60)    # what the ring has space for, however late it is read
+        report = watch.finish()
+        assert lost(report) == {}
+        seen.append({(*(f["function"] for f in g["stack"]), g["stack_end"], g["blocks"]) for g in report["groups"]})
+        target.end()
+    assert seen[0] and seen[0] == seen[1]
+
+
+def test_leaks_have_verdicts(victim):
+    """The target is stopped for a moment at the end, by a keeper that goes at once."""
+    target = victim("leaky_service")
+    watch = watching(target)
+    time.sleep(2)
+    report = watch.finish()
+    assert report["run"]["frontend"] == "uprobe" and lost(report) == {}
+    assert report["run"]["verdicts"]["taken"], report["run"]["verdicts"]
+    worst = {g["stack"][g["wrappers"]]["function"] for g in report["groups"] if g["verdict"] == "definite"}
+    assert {"cache_insert", "session_open"} <= worst, worst
+    assert_untouched(target)
+
+
+# --- what it does not do ---
+
+@pytest.mark.parametrize("args, words", [
+    (["--budget", "1%"], "a budget is kept by lifting traps"),
+    (["--unwinder", "dwfl"], "no thread waits"),
+    (["--in", "main"], "are not followed in the kernel"),
+])
+def test_refused_by_name(victim, args, words):
+    target = victim("leaky_service")
+    said = subprocess.run([MMATTACH, "-p", str(target.pid), "--engine", "uprobe", *args], capture_output=True, text=True)
+    assert said.returncode == 2 and words in said.stderr and "--engine ptrace can" in said.stderr, said.stderr
+    assert_untouched(target)
+
+
+def test_a_program_is_refused():
+    said = subprocess.run([MMATTACH, "--engine", "uprobe", "--", "true"], capture_output=True, text=True)
+    assert said.returncode == 2 and "watch it with -p" in said.stderr
+
+
+def test_auto(victim):
+    """The kernel's probes, unless something is asked for that takes ptrace."""
+    target = victim("leaky_service")
+    for args, frontend in (([], "uprobe"), (["--in", "main"], "ptrace"), (["--unwinder", "dwfl"], "ptrace")):
+        report = watching(target, *args, engine="auto").finish()
+        assert report["run"]["frontend"] == frontend
+
+
+def test_without_the_rights(victim):
+    """Nothing is planted, and what is missing is said; auto goes on by ptrace."""
+    target = victim("leaky_service")
+    caps = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
+    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "uprobe"], capture_output=True, text=True)
+    assert said.returncode == 1 and "CAP_BPF and CAP_PERFMON" in said.stderr, said.stderr
+    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s", "--format", "json"],
+                          capture_output=True, text=True)
+    assert json.loads(said.stdout)["run"]["frontend"] == "ptrace" and "by ptrace, as" in said.stderr
+    assert_untouched(target)
+
+
+# --- beside others ---
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+
+
+def test_beside_a_tracer(victim):
+    """A process that gdb or strace has: its calls are seen; only verdicts need it to be stopped."""
+    target = victim("leaky_service")
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    assert ptrace(PTRACE_SEIZE, target.pid, None, None) == 0
+    try:
+        watch = watching(target)
+        time.sleep(SETTLED)
+        report = watch.finish()
+    finally:
+        ptrace(PTRACE_INTERRUPT, target.pid, None, None)
+        os.waitpid(target.pid, 0)
+        ptrace(PTRACE_DETACH, target.pid, None, None)
+    assert report["totals"]["allocs"] > 0 and report["groups"]
+    assert "another tracer" in report["run"]["verdicts"]["why_not"]
+    assert_untouched(target)
+
+
+# --- whatever happens to us ---
+
+def test_killed_at_random_moments(victim):
+    target = victim("hot", 4)
+    for turn in range(rounds(20, 500)):
+        run = Watch("-p", str(target.pid), "--engine", "uprobe")
+        random_moment(0.4)
+        run.process.kill()
+        run.wait()
+        wait_for(lambda: not tracers(target.pid), "untraced", 2)
+        if turn % 5 == 0:
+            target.wait_working()
+    wait_for(lambda: _clean(target), "the kernel has taken the probes out", 10)
+    assert target.end()["damaged"] == 0
+
+
+def _clean(target):
+    try:
+        assert_untouched(target)
+        return True
+    except AssertionError:
+        return False
+
+
+def test_stopped(victim):
+    """The target runs on while mmattach is stopped; the gap is named, and no double free is made up."""
+    target = victim("hot", 2)
+    watch = watching(target, "--verdicts", "no")
+    watch.process.send_signal(signal.SIGSTOP)
+    time.sleep(1.5)
+    target.wait_working()
+    watch.process.send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    report = watch.finish()
+    assert lost(report).get("ring full", 0) > 0 and report["run"]["gaps"], report["run"]
+    assert report["totals"]["double_frees"] == 0
+    assert_untouched(target)
+    assert target.end()["damaged"] == 0
+
+
+def test_the_target_ends(victim):
+    target = victim("leaky_service")
+    watch = watching(target)
+    time.sleep(SETTLED)
+    target.process.terminate()
+    report = watch.finish(sig=None)
+    assert report["totals"]["allocs"] > 0 and any(re.search("target ended", note) for note in report["notes"]), report["notes"]
+
+
+def test_nobody_waits(victim):
+    """No sleeper is woken, no signal lost: no thread is ever stopped."""
+    target = victim("storm", 32)
+    target.say("signals")
+    for _ in range(rounds(3, 30)):
+        watching(target, "--verdicts", "no").finish()
+    told = target.end()
+    assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0)
+
+
+def test_exec():
+    """The watch ends there: nothing of the new program is reported."""
+    process = subprocess.Popen(["sh", "-c", "read x; exec sleep 100"], stdin=subprocess.PIPE)
+    watch = Watch("-p", str(process.pid), "--engine", "uprobe", "--verdicts", "no").wait_watching()
+    process.stdin.write(b"go\n")
+    process.stdin.close()
+    report = watch.finish(sig=None)
+    process.kill()
+    process.wait()
+    assert any("another program" in note for note in report["notes"]), report["notes"]
+
+
+def test_refused_on_the_way_to_ptrace(victim):
+    """What does not matter to the kernel's probes matters when auto falls back."""
+    target = victim("own_int3")
+    caps = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
+    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s"], capture_output=True, text=True)
+    assert said.returncode == 1 and "it handles SIGTRAP" in said.stderr, said.stderr
+    report = watching(target, "--verdicts", "no").finish()
+    assert report["run"]["frontend"] == "uprobe"
+    assert_untouched(target)
