@@ -18,6 +18,7 @@ import signal
 
 import pytest
 
+import again
 import schema
 
 
@@ -54,6 +55,7 @@ def pytest_configure(config):
     take_signals_as_usual()
     if WORKER:
         os.setsid()  # a share of its own
+    config.pluginmanager.register(Again())
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
@@ -109,14 +111,30 @@ def held(how):
         os.close(fd)
 
 
+def held_for(item):
+    """While this test runs: nothing else, if it is alone."""
+    return held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH) if WORKER else contextlib.nullcontext()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
-    if not WORKER:
+    if WORKER:
+        be_nice(0 if is_live(item) else BESIDE)
+    with contextlib.nullcontext() if again.ON else held_for(item):
         yield
-        return
-    be_nice(0 if is_live(item) else BESIDE)
-    with held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH):
-        yield
+
+
+class Again:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if not again.ON:
+            return None
+        again.protocol(item, nextitem, lambda: held_for(item), lambda: held(fcntl.LOCK_EX))
+        return True
+
+
+def pytest_terminal_summary(terminalreporter):
+    again.summary(terminalreporter)
 
 
 @pytest.fixture(autouse=True)
