@@ -28,6 +28,7 @@ static void add_run(const struct ledger *l, struct summary *s)
 		s->run.frontend = summary_string(s, l->run.frontend);
 	if (l->run.host)
 		s->run.host = summary_string(s, l->run.host);
+	s->run.sample_bytes = l->run.sample_bytes;
 	if (l->run.mode)
 		s->run.mode = summary_string(s, l->run.mode);
 	if (l->counts[MMT_COUNT_DUTY_PPM] || ledger_is_sampled(l))

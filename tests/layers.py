@@ -73,7 +73,7 @@ MAY_INCLUDE = {
     "attach/probes/code": f"base {SYMBOLIZE} {SHARED}",
     "attach/probes": f"base trace/probenote.h {SYMBOLIZE} {SHARED} attach/rules attach/probes/code",
     "attach/target": f"base report/ledger report/model/format_text.h {SYMBOLIZE} attach/keeper/procfs.h attach/probes attach/probes/code",
-    "attach/uprobe": f"base {KEEPER} attach/target",
+    "attach/uprobe": f"base {KEEPER} attach/rules attach/target",
     "attach/control": f"base trace/probenote.h {KEEPER} attach/uprobe attach/rules attach/probes attach/probes/code attach/target",
     "attach/stacks/unwind": f"base {SYMBOLIZE} attach/keeper/procfs.h attach/probes/code attach/target",
     "attach/stacks": f"base trace {SHARED} attach/options/unwinders.h attach/target attach/stacks/unwind",

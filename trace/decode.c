@@ -122,6 +122,9 @@ static void get_run_value(struct decoder *d, uint64_t key, struct cursor *value,
 	case MMT_RUN_HOST:
 		r->host = take_text(d, value, cursor_left(value));
 		break;
+	case MMT_RUN_SAMPLE:
+		r->sample_bytes = cursor_varint(value);
+		break;
 	}
 }
 

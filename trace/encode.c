@@ -60,6 +60,7 @@ static void put_run(struct sink *s, const struct fact_run *r)
 	put_text_value(s, MMT_RUN_MODE, r->mode);
 	put_text_value(s, MMT_RUN_WRITER, r->writer);
 	put_text_value(s, MMT_RUN_HOST, r->host);
+	put_number_value(s, MMT_RUN_SAMPLE, r->sample_bytes);
 }
 
 static void put_arguments(struct sink *s, const struct fact *f)

@@ -130,6 +130,7 @@ struct fact_run {
 	uint32_t piece, last;	/* 0: it is in one piece */
 	int64_t start_ns;
 	const char *frontend, *mode, *writer, *host;
+	uint64_t sample_bytes;	/* one byte in so many was sampled (report/sampling/byte_sample.h); 0: all are seen */
 };
 
 struct fact {

@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 4
+#define MMT_MINOR 5
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as
@@ -113,10 +113,11 @@
 #define MMT_RUN_PIECE 2		/* this file is piece number N of the run, from 1 */
 #define MMT_RUN_START 3		/* nanoseconds since 1970 */
 #define MMT_RUN_FRONTEND 4	/* "ptrace", "gdb", ... */
-#define MMT_RUN_MODE 5		/* "exact", "sampled", "growth" */
+#define MMT_RUN_MODE 5		/* "exact", "sampled", "sampled-bytes", "growth" */
 #define MMT_RUN_WRITER 6	/* name and version of the program that wrote it */
 #define MMT_RUN_LAST 7		/* this file replaces pieces MMT_RUN_PIECE to N */
 #define MMT_RUN_HOST 8		/* the name of the machine */
+#define MMT_RUN_SAMPLE 9	/* mode "sampled-bytes": a block is there if one of its bytes, of so many, was chosen */
 
 /* MMT_COUNT */
 #define MMT_COUNT_EVENTS 1	/* calls that counted */

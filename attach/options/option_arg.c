@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
+
 int usage_refuse(struct usage_error *err, const char *fmt, ...)
 {
 	va_list ap;
@@ -82,6 +84,14 @@ bool option_number(const char *s, unsigned long max, unsigned long *out)
 	errno = 0;
 	*out = strtoul(s, &end, 10);
 	return !errno && !*end && *out <= max;
+}
+
+int option_size(const char *option, const char *arg, uint64_t *bytes, struct usage_error *err)
+{
+	if (!size_parse(arg, bytes))
+		return 0;
+	usage_refuse(err, "%s %s: not a size", option, arg);
+	return usage_advise(err, "write it as 4096, 64K, 100M or 2G");
 }
 
 int option_add(struct option_list *list, const char *arg)

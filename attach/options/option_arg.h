@@ -35,6 +35,9 @@ must_check int option_choose(const char *option, const char *values, const char 
 /* A plain number of at most @max. */
 bool option_number(const char *s, unsigned long max, unsigned long *out);
 
+/* A number of bytes: "4096", "64K", "2G". 0, or -EINVAL with @err filled. */
+must_check int option_size(const char *option, const char *arg, uint64_t *bytes, struct usage_error *err);
+
 /* Add an argument of an option that may be given again. 0 or -ENOMEM. */
 must_check int option_add(struct option_list *list, const char *arg);
 

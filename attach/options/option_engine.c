@@ -7,6 +7,8 @@
 #include "attach/options/option_arg.h"
 #include "base/log.h"
 
+#define LEAST_SAMPLE 1024
+
 int option_engine(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned which;
@@ -14,6 +16,19 @@ int option_engine(struct options *o, const char *arg, struct usage_error *err)
 
 	if (ret == 0)
 		o->engine = which;
+	o->engine_given = true;
+	return ret;
+}
+
+int option_sample(struct options *o, const char *arg, struct usage_error *err)
+{
+	int ret = option_size("--sample", arg, &o->sample_bytes, err);
+
+	if (ret == 0 && o->sample_bytes < LEAST_SAMPLE)
+		return usage_refuse(err, "--sample %s: must be at least 1K", arg);
+	/* ptrace would have to stop at each call to find out whether it is in the sample */
+	if (!o->engine_given)
+		o->engine = ENGINE_UPROBE;
 	return ret;
 }
 
@@ -30,10 +45,28 @@ const char *option_engine_why_not(const struct options *o)
 	return NULL;
 }
 
+/* What a sample cannot be combined with. */
+static const char *against_sample(const struct options *o)
+{
+	if (o->budget_ppm)
+		return "not with --budget, which is another way to sample, by ptrace";
+	if (o->engine == ENGINE_PTRACE)
+		return "not with --engine ptrace, which would have to stop at each call";
+	if (o->what.growth)
+		return "not with --growth, which sees each time that memory grows, and costs next to nothing";
+	if (o->shown.per_object)
+		return "not with --per-object: references cannot be sampled";
+	return NULL;
+}
+
 int option_engine_check(const struct options *o, struct usage_error *err)
 {
+	const char *against = o->sample_bytes ? against_sample(o) : NULL;
+
 	const char *why = o->engine == ENGINE_PTRACE || o->engine == ENGINE_AUTO ? NULL : option_engine_why_not(o);
 
+	if (against)
+		return usage_refuse(err, "--sample: %s", against);
 	return why ? usage_refuse(err, "--engine uprobe: %s (--engine ptrace can)", why) : 0;
 }
 

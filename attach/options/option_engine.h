@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* option_engine: --engine, and what the engines cannot be combined with. */
+/* option_engine: --engine, --sample, and what they cannot be combined with. */
 #ifndef MM_OPTION_ENGINE_H
 #define MM_OPTION_ENGINE_H
 
@@ -8,6 +8,7 @@
 #include "attach/options/options.h"
 
 must_check int option_engine(struct options *o, const char *arg, struct usage_error *err);
+must_check int option_sample(struct options *o, const char *arg, struct usage_error *err);
 must_check int option_engine_check(const struct options *o, struct usage_error *err);
 
 /* What the options ask for that the kernel's probes cannot do, or NULL. */

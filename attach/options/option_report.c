@@ -7,7 +7,6 @@
 
 #include "attach/options/option_arg.h"
 #include "base/duration.h"
-#include "base/size.h"
 
 int option_report_file(struct options *o, const char *arg, struct usage_error *err)
 {
@@ -67,22 +66,14 @@ int option_interval(struct options *o, const char *arg, struct usage_error *err)
 	return r;
 }
 
-static int take_size(const char *option, const char *arg, uint64_t *bytes, struct usage_error *err)
-{
-	if (!size_parse(arg, bytes))
-		return 0;
-	usage_refuse(err, "%s %s: not a size", option, arg);
-	return usage_advise(err, "write it as 4096, 64K, 100M or 2G");
-}
-
 int option_min_bytes(struct options *o, const char *arg, struct usage_error *err)
 {
-	return take_size("--min-bytes", arg, &o->shown.min_bytes, err);
+	return option_size("--min-bytes", arg, &o->shown.min_bytes, err);
 }
 
 int option_rotate(struct options *o, const char *arg, struct usage_error *err)
 {
-	int r = take_size("--rotate", arg, &o->trace.rotate_bytes, err);
+	int r = option_size("--rotate", arg, &o->trace.rotate_bytes, err);
 
 	if (r == 0 && o->trace.rotate_bytes < OPTIONS_ROTATE_MIN)
 		return usage_refuse(err, "--rotate %s: must be at least 64K", arg);

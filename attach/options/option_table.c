@@ -172,6 +172,10 @@ const struct option_line option_table[] = {
 	  "which costs much less; needs root, or CAP_BPF and\n"
 	  "CAP_PERFMON; auto: uprobe if possible; the ways of\n"
 	  "kernels: uprobe-session, uprobe-multi, uprobe-perf" },
+	{ "sample", 0, "SIZE", FOR_WATCH, ABOUT_BUDGET, option_sample, 0,
+	  "record one block for each SIZE allocated, by uprobes\n"
+	  "512K is usual: for busy services; of any allocator;\n"
+	  "numbers are estimates, with intervals of 95 %" },
 	{ "budget", 0, "PCT", FOR_WATCH | FOR_TOP, ABOUT_BUDGET, option_budget, 0,
 	  "stop the target for at most this share of the time\n"
 	  "1% is usual: its threads are stopped for at most that\n"

@@ -128,6 +128,8 @@ struct options {
 	char **program;			/* PROGRAM ARG... and NULL; NULL: not given */
 	uint64_t duration_ns;		/* 0: until it is ended */
 	enum engine engine;		/* how hits are taken */
+	bool engine_given;
+	uint64_t sample_bytes;		/* one byte in so many is sampled; 0: all calls are recorded */
 	uint32_t budget_ppm;		/* the share of time it may be stopped, in millionths; 0: no limit */
 	struct options_what what;
 	struct options_stacks stacks;

@@ -243,6 +243,7 @@ static void plan_returns(struct planning *pl, struct plan *p, const struct body 
 		return;
 	}
 	s.result = EMU_RAX;
+	s.calls_none = is_on_its_own(pl, p, b);
 	add_site(pl, p, &s, exit_flags(p->rule) | SITE_RETURNS | SITE_BEHIND | (entry ? SITE_ENTRY : 0) |
 			    (p->rule->op == RULE_REALLOC ? SITE_OPENING : 0));
 }

@@ -136,7 +136,7 @@ static void add_block(struct maker *mk, struct scan_group *d, size_t i)
 	d->bytes += size;
 	d->low = size < d->low ? size : d->low;
 	d->high = size > d->high ? size : d->high;
-	histogram_add(&mk->sc->report.summary.sizes, size, size);
+	histogram_add(&mk->sc->report.summary.sizes, size, 1, size);
 	take_sample(d, i);
 }
 

@@ -6,8 +6,12 @@
  *	its return, or a plain site	a record with registers, loads and a slice of the stack; or a brief one
  *
  * The ring is shared by all kinds. Records with a slice may fill three quarters of it: the rest is for brief
- * ones, so that no burst of allocations displaces a free. What finds no space is counted; no thread waits. The order of the ring is that of the calls: a free is recorded before it is carried out, an allocation
- * when it is done.
+ * ones, so that no burst of allocations displaces a free. What finds no space is counted; no thread waits. The
+ * order of the ring is that of the calls: a free is recorded before it is carried out, an allocation when it is
+ * done.
+ *
+ * In a sample by bytes (uprobe_sample.h) only calls that allocate or free a sampled block are recorded. Whether
+ * one is chosen is decided at its entry; if not, and the kernel lets us choose, its return is not even probed.
  */
 #include <linux/bpf.h>
 #include <asm/ptrace.h>
@@ -18,6 +22,8 @@
 
 #define PAGE 4096ull
 #define OPEN_CALLS 65536
+#define SAMPLED_BLOCKS (1u << 20)
+#define LEAST_BYTES 16		/* BYTE_SAMPLE_LEAST */
 #define MOST_PAGES 33
 /* Keeps a bound that is checked, and its use, on one register, as the verifier wants it. */
 #define SEEN_BY_VERIFIER(x) asm volatile("" : "+r"(x))
@@ -60,7 +66,7 @@ struct call_key {
 
 struct call {
 	__u64 args[6];
-	__u32 site, unused;
+	__u32 site, flags;
 };
 
 /* Calls that have not returned. One that was left by longjmp stays until it is the oldest. */
@@ -71,10 +77,34 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
+/* The sampled blocks that are live: address and family. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SAMPLED_BLOCKS);
+	__type(key, __u64);
+	__type(value, __u8);
+} sampled SEC(".maps");
+
+/* Of a thread in a family, by a hash of both. */
+struct sampling {
+	__u64 sp;		/* at the entry of its outermost call that may call others; 0: none */
+	__s64 left;		/* bytes to the next one that is chosen; 0: not drawn yet */
+	__u32 tid, family;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UPROBE_HINTS);
+	__type(key, __u32);
+	__type(value, struct sampling);
+} samplings SEC(".maps");
+
 extern _Bool bpf_session_is_return(void) __ksym __weak;
 
 /* --- space in the ring --- */
 
+/* What makes a record returns 1 if it did. */
 static __always_inline int lose(void)
 {
 	__sync_fetch_and_add(&control.lost, 1);
@@ -113,7 +143,7 @@ static __always_inline void get_args(const struct pt_regs *r, __u64 args[6])
 	args[5] = r->r9;
 }
 
-static __always_inline int put_brief(struct pt_regs *ctx, __u64 n, __u16 flags)
+static __always_inline int put_brief(struct pt_regs *ctx, __u64 n, __u16 flags, const __u64 args[6])
 {
 	struct uprobe_brief *b = bpf_ringbuf_reserve(&ring, sizeof(*b), 0);
 
@@ -122,9 +152,10 @@ static __always_inline int put_brief(struct pt_regs *ctx, __u64 n, __u16 flags)
 	fill_head(&b->head, n, UPROBE_HIT_BRIEF, flags);
 	b->ip = ctx->rip;
 	b->sp = ctx->rsp;
-	get_args(ctx, b->args);
+	for (int i = 0; i < 6; i++)
+		b->args[i] = args[i];
 	bpf_ringbuf_submit(b, wake(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA)));
-	return 0;
+	return 1;
 }
 
 /* --- loads --- */
@@ -181,6 +212,117 @@ static __always_inline void read_load(struct uprobe_hit *h, const struct uprobe_
 	h->loads_read |= 1u << i;
 }
 
+/* --- the sample --- */
+
+static __always_inline __u64 arg(const __u64 args[6], __u32 n)
+{
+	n--;
+	SEEN_BY_VERIFIER(n);
+	return n < 6 ? args[n] : 0;
+}
+
+static __always_inline __u64 size_of_block(const struct uprobe_choice *c, const __u64 args[6])
+{
+	return c->times ? arg(args, c->size) * arg(args, c->times) : arg(args, c->size);
+}
+
+/* User addresses have 47 bits, or 56. */
+static __always_inline __u64 block_key(__u64 addr, __u32 family)
+{
+	return addr ? addr ^ (__u64)family << 56 : 0;
+}
+
+static __always_inline void put_sampled(__u64 key)
+{
+	const __u8 one = 1;
+
+	if (key && bpf_map_update_elem(&sampled, &key, &one, BPF_ANY))
+		lose();
+}
+
+static __always_inline _Bool take_sampled(__u64 key)
+{
+	return key && bpf_map_lookup_elem(&sampled, &key) && !bpf_map_delete_elem(&sampled, &key);
+}
+
+static __always_inline struct sampling *sampling_of(__u32 tid, __u32 family)
+{
+	const __u32 i = (tid + family * 4099) % UPROBE_HINTS;
+	struct sampling *its = bpf_map_lookup_elem(&samplings, &i);
+
+	if (its && (its->tid != tid || its->family != family)) {
+		its->tid = tid;
+		its->family = family;
+		its->sp = 0;
+	}
+	return its;
+}
+
+/* In a call of the family, or at its end. Below the stack of one that was left by longjmp there is none. */
+static __always_inline _Bool is_inside(struct sampling *its, __u64 sp)
+{
+	if (sp > its->sp)
+		its->sp = 0;
+	return its->sp;
+}
+
+static __always_inline __s64 distance(void)
+{
+	const __u32 i = bpf_get_prandom_u32() & (UPROBE_STEPS - 1);
+
+	return control.interval * control.distances[i] / UPROBE_STEP_ONE + 1;
+}
+
+static __always_inline _Bool choose(struct sampling *its, const struct uprobe_choice *c, const __u64 args[6])
+{
+	__u64 size = size_of_block(c, args);
+
+	if (c->kind == UPROBE_REALLOC && !size)
+		return 0;
+	if (!its->left)
+		its->left = distance();
+	its->left -= size < LEAST_BYTES ? LEAST_BYTES : size;
+	if (its->left > 0)
+		return 0;
+	its->left = distance();
+	return 1;
+}
+
+/* Until realloc fails, the old block is freed. What is not in the sample is no block. */
+static __always_inline __u32 take_old(const struct uprobe_site *s, __u64 args[6])
+{
+	__u32 n = s->choice.old - 1;
+
+	SEEN_BY_VERIFIER(n);
+	if (n >= 6)
+		return 0;
+	if (take_sampled(block_key(args[n], s->family)))
+		return UPROBE_WAS_CHOSEN;
+	args[n] = 0;
+	return 0;
+}
+
+/* The call has ended. */
+static __always_inline void settle(struct uprobe_hit *h, const struct uprobe_site *s)
+{
+	const __u64 result = s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10];
+	const struct uprobe_site *opened_at = bpf_map_lookup_elem(&sites, &h->outer);
+	__u32 load;
+
+	if (!opened_at)
+		return;
+	load = opened_at->choice.address - UPROBE_LOAD0;
+	SEEN_BY_VERIFIER(load);
+	if (h->head.flags & UPROBE_CHOSEN)
+		put_sampled(block_key(load < UPROBE_LOADS ? h->loads[load] : result, s->family));
+	if (!(h->head.flags & UPROBE_WAS_CHOSEN))
+		return;
+	if (!result && size_of_block(&opened_at->choice, h->args))
+		put_sampled(block_key(arg(h->args, opened_at->choice.old), s->family));
+	else if (!(h->head.flags & UPROBE_CHOSEN))
+		h->head.flags |= UPROBE_ONLY_FREES;
+}
+
 /* --- records with registers and a slice --- */
 
 static __always_inline void copy_regs(struct uprobe_hit *h, const struct pt_regs *r)
@@ -208,6 +350,12 @@ static __always_inline void copy_regs(struct uprobe_hit *h, const struct pt_regs
 	h->regs[20] = r->ss;
 }
 
+/* rsp at the function's entry, at its exit or return. */
+static __always_inline __u64 entry_sp(const struct pt_regs *ctx, const struct uprobe_site *s)
+{
+	return ctx->rsp + (s->flags & UPROBE_RETURNS ? -8 : s->sp_delta);
+}
+
 /* The arguments of the call that ends, if they were stored. */
 static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_site *s, __u64 sp)
 {
@@ -217,6 +365,7 @@ static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_
 	if (!c)
 		return;
 	h->outer = c->site;
+	h->head.flags |= c->flags;
 	for (int i = 0; i < 6; i++)
 		h->args[i] = c->args[i];
 	bpf_map_delete_elem(&calls, &key);
@@ -231,10 +380,10 @@ static __always_inline void fill_hit(struct uprobe_hit *h, struct pt_regs *ctx, 
 	h->slice_len = 0;
 	copy_regs(h, ctx);
 	get_args(ctx, h->args);
+	fill_head(&h->head, n, UPROBE_HIT, 0);
 	/* at a return rsp is one word above where it was at the entry */
 	if (s->flags & UPROBE_CLOSES)
-		find_call(h, s, h->regs[19] + (s->flags & UPROBE_RETURNS ? -8 : s->sp_delta));
-	fill_head(&h->head, n, UPROBE_HIT, 0);
+		find_call(h, s, entry_sp(ctx, s));
 	if (h->outer != (__u32)n)
 		asks = bpf_map_lookup_elem(&sites, &h->outer);
 	if (!asks || !(asks->flags & UPROBE_LOADED))
@@ -280,13 +429,15 @@ static __always_inline int put_sized(struct pt_regs *ctx, const struct uprobe_si
 	if (!h)
 		return lose();
 	fill_hit(h, ctx, s, n);
+	if (s->choice.kind)
+		settle(h, s);
 	if (want) {
 		h->slice_len = copy_stack(h->slice, ctx->rsp, want, room);
 		if (h->slice_len < want)
 			h->head.flags |= UPROBE_CUT;
 	}
 	bpf_ringbuf_submit(h, wake(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA)));
-	return 0;
+	return 1;
 }
 
 /* Bytes of stack that are worth copying of this thread (attach/stacks/slice_size.h). */
@@ -330,7 +481,8 @@ static __always_inline int put_hit(struct pt_regs *ctx, const struct uprobe_site
 
 /* --- hits --- */
 
-static __always_inline void store_call(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+/* An entry. */
+static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
 	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
 	struct call c = { .site = (__u32)n };
@@ -338,13 +490,55 @@ static __always_inline void store_call(struct pt_regs *ctx, const struct uprobe_
 	get_args(ctx, c.args);
 	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
 		__sync_fetch_and_add(&control.unstored, 1);
+	put_brief(ctx, n, UPROBE_AT_ENTRY, c.args);
 }
 
-/* An entry. */
-static __always_inline int opened(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+/*
+ * An entry in a sample. True: nothing need be known of its return. Of a call that may call others of its family, it
+ * must be known: until then what is called is a part of it.
+ */
+static __always_inline _Bool opened_sampled(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
-	store_call(ctx, s, n);
-	return put_brief(ctx, n, UPROBE_AT_ENTRY);
+	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
+	struct sampling *its = sampling_of(key.tid, key.family);
+	struct call c = { .site = (__u32)n };
+
+	if (!its || is_inside(its, key.sp))
+		return 1;
+	get_args(ctx, c.args);
+	if (s->choice.kind == UPROBE_REALLOC)
+		c.flags |= take_old(s, c.args);
+	if (choose(its, &s->choice, c.args))
+		c.flags |= UPROBE_CHOSEN;
+	if (!s->choice.calls_none)
+		its->sp = key.sp;
+	if (!c.flags)
+		return s->choice.calls_none;
+	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
+		__sync_fetch_and_add(&control.unstored, 1);
+	else if (!put_brief(ctx, n, UPROBE_AT_ENTRY, c.args))
+		bpf_map_delete_elem(&calls, &key);
+	return 0;
+}
+
+/* An exit or a return in a sample. */
+static __always_inline void closed_sampled(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+{
+	const struct call_key key = { entry_sp(ctx, s), (__u32)bpf_get_current_pid_tgid(), s->family };
+	struct sampling *its = sampling_of(key.tid, key.family);
+
+	if (its && its->sp == key.sp)
+		its->sp = 0;
+	if (bpf_map_lookup_elem(&calls, &key) && !put_hit(ctx, s, n))
+		bpf_map_delete_elem(&calls, &key);
+}
+
+static __always_inline _Bool frees_sampled(struct pt_regs *ctx, const struct uprobe_site *s)
+{
+	__u64 args[6];
+
+	get_args(ctx, args);
+	return take_sampled(block_key(arg(args, s->choice.address), s->family));
 }
 
 static __always_inline const struct uprobe_site *site_of(struct pt_regs *ctx, __u64 *n)
@@ -358,6 +552,23 @@ static __always_inline const struct uprobe_site *site_of(struct pt_regs *ctx, __
 	return bpf_map_lookup_elem(&sites, &number);
 }
 
+/* An exit, or a function of which its entry says all. */
+static __always_inline void once(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+{
+	__u64 args[6];
+
+	if (s->choice.kind == UPROBE_FREE && !frees_sampled(ctx, s))
+		return;
+	if (s->choice.kind && s->choice.kind != UPROBE_FREE) {
+		closed_sampled(ctx, s, n);
+	} else if (s->flags & UPROBE_BRIEF) {
+		get_args(ctx, args);
+		put_brief(ctx, n, 0, args);
+	} else {
+		put_hit(ctx, s, n);
+	}
+}
+
 /* A site that is one address: an entry, or an exit. */
 SEC("uprobe")
 int at_site(struct pt_regs *ctx)
@@ -367,11 +578,21 @@ int at_site(struct pt_regs *ctx)
 
 	if (!s)
 		return 0;
-	if (s->flags & UPROBE_OPENS)
-		return opened(ctx, s, n);
-	if (s->flags & UPROBE_RETURNS)
-		return 0;
-	return s->flags & UPROBE_BRIEF ? put_brief(ctx, n, 0) : put_hit(ctx, s, n);
+	if (s->flags & UPROBE_OPENS && s->choice.kind)
+		opened_sampled(ctx, s, n);
+	else if (s->flags & UPROBE_OPENS)
+		opened(ctx, s, n);
+	else if (!(s->flags & UPROBE_RETURNS))
+		once(ctx, s, n);
+	return 0;
+}
+
+static __always_inline void returned(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+{
+	if (s->choice.kind)
+		closed_sampled(ctx, s, n);
+	else
+		put_hit(ctx, s, n);
 }
 
 /* UPROBE_RETURNS, in the three ways that kernels have. */
@@ -383,8 +604,12 @@ int at_session(struct pt_regs *ctx)
 
 	if (!s)
 		return 0;
-	if (bpf_session_is_return())
-		return put_hit(ctx, s, n);
+	if (bpf_session_is_return()) {
+		returned(ctx, s, n);
+		return 0;
+	}
+	if (s->flags & UPROBE_OPENS && s->choice.kind)
+		return opened_sampled(ctx, s, n);	/* 1: the return is not probed */
 	if (s->flags & UPROBE_OPENS)
 		opened(ctx, s, n);
 	return 0;
@@ -396,7 +621,9 @@ int at_return(struct pt_regs *ctx)
 	__u64 n;
 	const struct uprobe_site *s = site_of(ctx, &n);
 
-	return s ? put_hit(ctx, s, n) : 0;
+	if (s)
+		returned(ctx, s, n);
+	return 0;
 }
 
 /* --- threads and processes --- */

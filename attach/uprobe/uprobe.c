@@ -23,6 +23,7 @@
 #include "attach/uprobe/uprobe_files.h"
 #include "attach/uprobe/uprobe_kernel.h"
 #include "attach/uprobe/uprobe_reader.h"
+#include "attach/uprobe/uprobe_sample.h"
 #include "base/log.h"
 
 #define INIT_PID_NAMESPACE 0xeffffffcu	/* the inode of its file, in each kernel */
@@ -66,6 +67,7 @@ struct uprobe {
 	uint64_t losing_since_ns, read_ns;
 	uint64_t counted_ns;
 	int nice;			/* ours before */
+	const struct rule *rules;	/* of a sample; NULL: all calls are recorded */
 	uint64_t stale, unfollowed;
 	bool left, execed, ended;
 };
@@ -169,6 +171,7 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 		uprobe_close(u);
 		return r;
 	}
+	uprobe_kernel_control(u->kernel)->off = 1;
 	uprobe_kernel_control(u->kernel)->slice_bytes = shared->slice_bytes;
 	uprobe_kernel_control(u->kernel)->slice_guess = smaller(shared->slice_bytes, FIRST_GUESS);
 	atomic_store(&shared->threads, count_threads(pid));
@@ -176,6 +179,15 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	sched_priority_ask();
 	*out = u;
 	return 0;
+}
+
+void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules)
+{
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+
+	u->rules = rules;
+	uprobe_sample_distances(c->distances);
+	c->interval = interval;
 }
 
 bool uprobe_may_return(void)
@@ -251,8 +263,18 @@ static bool finds_arguments(const struct shared *sh, const struct site *s)
 	return false;
 }
 
-static void describe(const struct shared *sh, const struct site *s, struct uprobe_site *out)
+/* What the rules of a sample allow, which were checked. */
+static void describe_choice(const struct uprobe *u, const struct site *s, struct uprobe_choice *out)
 {
+	if (!u->rules || s->family == SITE_FAMILY_NONE ||
+	    uprobe_sample_choice(&u->rules[s->rule], out) < 0)
+		*out = (struct uprobe_choice){ .kind = UPROBE_ALL_CALLS };
+	out->calls_none = s->calls_none;
+}
+
+static void describe(const struct uprobe *u, const struct site *s, struct uprobe_site *out)
+{
+	const struct shared *sh = u->shared;
 	const bool returns = s->flags & SITE_RETURNS, slice = s->flags & SITE_SLICE, loads = has_loads(s);
 
 	*out = (struct uprobe_site){ .family = s->family, .sp_delta = s->sp_delta };
@@ -265,6 +287,7 @@ static void describe(const struct shared *sh, const struct site *s, struct uprob
 
 		out->loads[i] = (struct uprobe_load){ l->base, l->index, l->scale, l->width, l->disp };
 	}
+	describe_choice(u, s, &out->choice);
 }
 
 static uint16_t free_group(const struct uprobe *u)
@@ -319,8 +342,8 @@ static void collect(struct uprobe *u, const struct uprobe_files *f, const uint32
 	}
 }
 
-/* Describe the sites of @b, leave out those whose code is not in the file. */
-static int prepare(struct uprobe *u, int fd, struct batch *b)
+/* Describe the sites of @b, leave out those whose code is not in the file, or not in memory. */
+static int prepare(struct uprobe *u, const struct uprobe_files *f, int fd, struct batch *b)
 {
 	size_t n = 0;
 	int r = 0;
@@ -330,11 +353,11 @@ static int prepare(struct uprobe *u, int fd, struct batch *b)
 		const struct site *s = &u->shared->sites[number];
 		struct uprobe_site site;
 
-		if (!uprobe_files_has(fd, s, b->places[i].offset)) {
+		if (!uprobe_files_same(f, fd, s, b->places[i].offset)) {
 			u->shared->plant_result[number] = -EILSEQ;
 			continue;
 		}
-		describe(u->shared, s, &site);
+		describe(u, s, &site);
 		r = uprobe_kernel_set_site(u->kernel, number, &site);
 		b->places[n] = b->places[i];
 		b->places[n++].generation = u->generation[number];
@@ -369,7 +392,7 @@ static void attach(struct uprobe *u, const struct uprobe_files *f, struct batch 
 	const uint16_t number = free_group(u);
 	cleanup_close int fd = number == NO_GROUP ? -ENOSPC : modfile_open(f->pid, b->mapping, b->mapping->path);
 	char path[64];
-	int r = fd < 0 ? fd : prepare(u, fd, b);
+	int r = fd < 0 ? fd : prepare(u, f, fd, b);
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (r == 0 && b->n)
@@ -510,6 +533,17 @@ static taddr sp_of(const struct uprobe_head *h)
 	return h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->regs[19] : ((const struct uprobe_brief *)h)->sp;
 }
 
+/* The new block is not in the sample: so the call is one that only frees, as realloc(old, 0). */
+static void leave_block_out(const struct uprobe *u, struct record_hit *rec)
+{
+	struct uprobe_choice its;
+
+	if (uprobe_sample_choice(&u->rules[u->shared->sites[rec->outer_site].rule], &its) < 0)
+		return;
+	rec->args[its.size - 1] = 0;
+	rec->regs.rax = rec->regs.rdi = 0;
+}
+
 /* false: there is no space in the ring. */
 static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 {
@@ -533,6 +567,8 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
 		fill_brief((const struct uprobe_brief *)h, rec);
+	if (h->flags & UPROBE_ONLY_FREES)
+		leave_block_out(u, rec);
 	ring_commit(&u->shared->ring, &rec->head, (uint32_t)sizeof(*rec) + rec->slice_len);
 	pass_hint(u, h->tid);
 	return true;
@@ -633,13 +669,12 @@ void uprobe_pump(struct uprobe *u, uint64_t until)
 	u->ended = note(u, RECORD_END, NULL, 0);
 }
 
-void uprobe_discard(struct uprobe *u)
+void uprobe_begin(struct uprobe *u)
 {
-	const uint64_t until = uprobe_position(u);
-	size_t n;
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
-	while (uprobe_reader_read(&u->reader) < until && uprobe_reader_peek(&u->reader, &n))
-		uprobe_reader_consume(&u->reader, n);
+	if (!__atomic_load_n(&c->execed, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);
 }
 
 uint64_t uprobe_position(const struct uprobe *u)

@@ -24,6 +24,7 @@
 #include <sys/types.h>
 
 #include "attach/keeper/shared/shared.h"
+#include "attach/rules/rule.h"
 #include "base/cleanup.h"
 
 struct uprobe;
@@ -51,6 +52,12 @@ const char *uprobe_way(const struct uprobe *u);
 int uprobe_fd(const struct uprobe *u);
 void uprobe_sleeps(struct uprobe *u, bool sleeps);
 
+/*
+ * Record a sample, of one byte in @interval (uprobe_sample.h). @rules: those of the sites' numbers; they stay the
+ * caller's. Before the first site is probed.
+ */
+void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules);
+
 /* Probe the sites @sites[0..n); results in shared->plant_result, as the keeper's. 0 or -errno. */
 must_check int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n);
 
@@ -62,10 +69,10 @@ void uprobe_pump(struct uprobe *u, uint64_t until);
 #define UPROBE_ALL UINT64_MAX
 
 /*
- * What came while probes were being made is not to be used: frees were seen, but not yet the allocations that got
- * their addresses.
+ * Hits are recorded from here on, and not while the first probes are made: frees would be seen, but not yet the
+ * allocations that got their addresses.
  */
-void uprobe_discard(struct uprobe *u);
+void uprobe_begin(struct uprobe *u);
 
 /* The position behind the last record there is now: all before it have happened before. */
 uint64_t uprobe_position(const struct uprobe *u);

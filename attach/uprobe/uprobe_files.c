@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "attach/keeper/procfs.h"
+
+#define INT3 0xcc
 
 int uprobe_files_init(struct uprobe_files *f, pid_t pid)
 {
@@ -29,24 +32,43 @@ void uprobe_files_fini(struct uprobe_files *f)
 
 int uprobe_files_find(const struct uprobe_files *f, const struct site *s, const struct mapping **m, uint64_t *offset)
 {
-	uint8_t now[SITE_BYTES];
-	/* the instruction that is replaced: behind it may be a probe of ours already */
-	const size_t n = s->emu.len && s->emu.len < s->nbytes ? s->emu.len : s->nbytes;
-
 	*m = procmaps_find(&f->maps, s->addr);
 	if (!*m || !(*m)->ino || !((*m)->perms & MAPPING_EXEC))
 		return -ENOEXEC;
 	if ((*m)->perms & MAPPING_SHARED)
 		return -ETXTBSY;
-	if (pread(f->mem, now, n, (off_t)s->addr) != (ssize_t)n || memcmp(now, s->bytes, n) != 0)
-		return -EILSEQ;
 	*offset = s->addr - (*m)->lo + (*m)->offset;
 	return 0;
 }
 
-bool uprobe_files_has(int fd, const struct site *s, uint64_t offset)
+/*
+ * Is there a probe for all processes (as bpftrace makes them)? The kernel puts its int3 into each mapping of the file,
+ * also into one of ours.
+ */
+static bool is_probed_for_all(int fd, uint64_t offset)
 {
-	uint8_t code[SITE_BYTES];
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = offset / page * page;
+	const uint8_t *code = mmap(NULL, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, (off_t)begin);
+	bool is;
 
-	return pread(fd, code, s->nbytes, (off_t)offset) == s->nbytes && !memcmp(code, s->bytes, s->nbytes);
+	if (code == MAP_FAILED)
+		return false;
+	is = code[offset - begin] == INT3;
+	munmap((void *)(uintptr_t)code, page);
+	return is;
+}
+
+bool uprobe_files_same(const struct uprobe_files *f, int fd, const struct site *s, uint64_t offset)
+{
+	uint8_t now[SITE_BYTES], file[SITE_BYTES];
+	/* the instruction that is replaced: behind it may be a probe of ours already */
+	const size_t n = s->emu.len && s->emu.len < s->nbytes ? s->emu.len : s->nbytes;
+
+	if (pread(fd, file, s->nbytes, (off_t)offset) != s->nbytes || memcmp(file, s->bytes, s->nbytes) != 0)
+		return false;
+	if (pread(f->mem, now, n, (off_t)s->addr) != (ssize_t)n)
+		return false;
+	if (now[0] == INT3 && s->bytes[0] != INT3 && is_probed_for_all(fd, offset))
+		now[0] = s->bytes[0];
+	return !memcmp(now, s->bytes, n);
 }

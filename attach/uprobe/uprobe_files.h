@@ -25,16 +25,16 @@ must_check int uprobe_files_init(struct uprobe_files *f, pid_t pid);
 void uprobe_files_fini(struct uprobe_files *f);
 
 /*
- * The mapping of @s and the offset of the site in its file. 0; -EILSEQ: other code is there; -ETXTBSY: mapped
- * shared; -ENOEXEC: no file is mapped there.
+ * The mapping of @s and the offset of the site in its file. 0; -ETXTBSY: mapped shared; -ENOEXEC: no file is mapped
+ * there.
  */
 must_check int uprobe_files_find(const struct uprobe_files *f, const struct site *s, const struct mapping **m,
 				 uint64_t *offset);
 
 /*
- * Has the open file the code of @s at @offset? Another module may have been mapped where the list of mappings has
- * the one that was planned.
+ * Have memory, and the open file at @offset, the planned code of @s? Another module may have been mapped meanwhile, or
+ * memory changed. A probe of all processes that use the file is no change.
  */
-bool uprobe_files_has(int fd, const struct site *s, uint64_t offset);
+bool uprobe_files_same(const struct uprobe_files *f, int fd, const struct site *s, uint64_t offset);
 
 #endif

@@ -29,11 +29,33 @@ struct uprobe_load {
 	int disp;
 };
 
+/* What a sample by bytes does with the calls of a function (uprobe_sample.h). */
+enum uprobe_choice_kind {
+	UPROBE_ALL_CALLS,		/* all are recorded */
+	UPROBE_ALLOC,			/* if one of its bytes is chosen */
+	UPROBE_REALLOC,			/* likewise, or if the old block is in the sample */
+	UPROBE_FREE,			/* if the block is in the sample */
+};
+
+#define UPROBE_ARGS 6
+#define UPROBE_RESULT 7			/* of .address: the result; 1 to UPROBE_ARGS: an argument; 8 and more: a load */
+#define UPROBE_LOAD0 8
+
+struct uprobe_choice {
+	unsigned char kind;		/* enum uprobe_choice_kind */
+	unsigned char size, times;	/* numbers of arguments, whose product is the size; times 0: the first alone */
+	unsigned char address;		/* where that of the block is */
+	unsigned char old;		/* of a realloc: the argument with the old block */
+	unsigned char calls_none;	/* it calls no other function of its family: its return can be left out */
+	unsigned char unused[2];
+};
+
 struct uprobe_site {
 	unsigned int flags;
 	unsigned short family;
 	short sp_delta;
 	struct uprobe_load loads[UPROBE_LOADS];
+	struct uprobe_choice choice;
 };
 
 enum uprobe_kind {
@@ -45,6 +67,10 @@ enum uprobe_kind {
 enum uprobe_hit_flags {
 	UPROBE_AT_ENTRY = 1 << 0,	/* of a site with UPROBE_RETURNS */
 	UPROBE_CUT = 1 << 1,		/* the stack ended, or could not be read further */
+	/* in a sample: */
+	UPROBE_CHOSEN = 1 << 2,		/* the block that is allocated is in it */
+	UPROBE_WAS_CHOSEN = 1 << 3,	/* the block that realloc frees was in it */
+	UPROBE_ONLY_FREES = 1 << 4,	/* this, and not the block that it allocates */
 };
 
 struct uprobe_head {
@@ -74,6 +100,9 @@ struct uprobe_hit {
 	unsigned char slice[];
 };
 
+#define UPROBE_STEPS 4096u		/* a power of two */
+#define UPROBE_STEP_ONE 65536u
+
 /* The programs' global data, mapped by the reader. */
 struct uprobe_control {
 	unsigned int tgid;		/* the target */
@@ -84,6 +113,12 @@ struct uprobe_control {
 	unsigned int execed;		/* the process runs another program; then it is off, too */
 	unsigned long long lost;	/* records that found no space in the ring */
 	unsigned long long unstored;	/* calls whose arguments could not be stored */
+	unsigned long long interval;	/* one byte in so many is chosen; 0: all calls are recorded */
+	/*
+	 * from one chosen byte to the next: with the same probability each, in units of the interval and of
+	 * UPROBE_STEP_ONE. Together they are an exponential distribution
+	 */
+	unsigned int distances[UPROBE_STEPS];
 };
 
 #endif

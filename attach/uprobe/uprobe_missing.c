@@ -69,9 +69,16 @@ void uprobe_pump(struct uprobe *u, uint64_t until)
 	(void)until;
 }
 
-void uprobe_discard(struct uprobe *u)
+void uprobe_begin(struct uprobe *u)
 {
 	(void)u;
+}
+
+void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules)
+{
+	(void)u;
+	(void)interval;
+	(void)rules;
 }
 
 uint64_t uprobe_position(const struct uprobe *u)

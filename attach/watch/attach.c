@@ -70,7 +70,8 @@ static int open_planting(struct session *s)
 		.which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth,
 	};
 	const struct plan_options options = {
-		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
+		/* a sample is of requested sizes: no others are known when a call begins */
+		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes, .shadow_stack = s->at.target.shadow_stack,
 		.kernel = s->at.link.uprobe,
 		.kernel_returns = s->at.link.uprobe && uprobe_may_return(),
 	};
@@ -79,6 +80,8 @@ static int open_planting(struct session *s)
 	    r;
 
 	log_notes(&s->rules);
+	if (s->opt->sample_bytes)
+		uprobe_sample(s->at.link.uprobe, s->opt->sample_bytes, s->rules.rules);
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
 	r = make_parts(s, mem, &options);
@@ -187,17 +190,20 @@ static int plant(struct session *s)
 
 static void begin_recording(struct session *s)
 {
+	struct facts_start start = {
+		.frontend = s->at.link.uprobe ? "uprobe" : s->at.under_gdb ? "gdb" : "ptrace",
+		.budget = s->sampling != NULL, .sample_bytes = s->opt->sample_bytes,
+	};
 	struct timespec now;
 
 	if (s->at.link.uprobe) {
 		log_verbose("the kernel takes the hits, by %s", uprobe_way(s->at.link.uprobe));
-		uprobe_discard(s->at.link.uprobe);
+		uprobe_begin(s->at.link.uprobe);
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
-	s->watch.start_ns = link_clock_ns();
-	facts_begin(s->recorder, &s->at.target, &s->rules, s->watch.start_ns,
-		    now.tv_sec * 1000000000ll + now.tv_nsec, s->at.link.uprobe ? "uprobe" : s->at.under_gdb ? "gdb" : "ptrace",
-		    s->sampling != NULL);
+	start.wall_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
+	start.start_ns = s->watch.start_ns = link_clock_ns();
+	facts_begin(s->recorder, &s->at.target, &s->rules, &start);
 	facts_scope(s->recorder, s->scope);
 	if (s->sampling)
 		sampling_begin(s->sampling, s->watch.start_ns);

@@ -201,7 +201,7 @@ static int open_uprobe(struct attached *a, const struct link_settings *set)
 						      sizeof(why));
 	if (r >= 0)
 		return r;
-	if (a->opt->engine == ENGINE_AUTO) {
+	if (a->opt->engine == ENGINE_AUTO && !a->opt->sample_bytes) {
 		log_announce("by ptrace, as the kernel's probes cannot be had: %s", *why ? why : strerror(-r));
 		/* what does not matter to those matters to the keeper */
 		a->no_uprobe = true;
@@ -209,7 +209,8 @@ static int open_uprobe(struct attached *a, const struct link_settings *set)
 		return r < 0 ? r : 1;
 	}
 	log_error("cannot watch with --engine uprobe: %s", *why ? why : strerror(-r));
-	log_hint("--engine ptrace needs no rights beyond tracing");
+	log_hint(a->opt->sample_bytes ? "--budget 1%% samples with ptrace, of glibc's malloc"
+				      : "--engine ptrace needs no rights beyond tracing");
 	return r;
 }
 

@@ -98,21 +98,23 @@ static const char *mode_of(const struct ruleset *set)
 }
 
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
-		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled)
+		 const struct facts_start *start)
 {
 	struct utsname machine;
 	const bool has_name = uname(&machine) == 0;
 	const struct fact run = {
 		.kind = MMT_INFO, .info = MMT_RUN,
 		.run = {
-			.start_ns = wall_ns, .frontend = frontend, .mode = sampled ? "sampled" : mode_of(set),
+			.start_ns = start->wall_ns, .frontend = start->frontend,
+			.mode = start->budget ? "sampled" : start->sample_bytes ? "sampled-bytes" : mode_of(set),
+			.sample_bytes = start->sample_bytes,
 			.writer = "mmattach " MM_VERSION, .host = has_name ? machine.nodename : NULL,
 		},
 	};
 	struct fact its;
 
 	target_fact(target, &its);
-	recorder_begin(r, start_ns, &run, &its);
+	recorder_begin(r, start->start_ns, &run, &its);
 	put_rules(r, set);
 	note_args(r, target);
 }

@@ -17,12 +17,17 @@ struct scope;
 struct target_info;
 struct watch;
 
-/*
- * The run begins now. @set: what is watched. @wall_ns: since 1970. @frontend: the tracer, "ptrace" or "gdb".
- * @sampled: only a part of the calls is seen, and the rest estimated.
- */
+struct facts_start {
+	uint64_t start_ns;
+	int64_t wall_ns;		/* since 1970 */
+	const char *frontend;		/* "ptrace", "uprobe", "gdb" */
+	bool budget;			/* only a part of the calls is seen, and the rest estimated */
+	uint64_t sample_bytes;		/* --sample; 0: none */
+};
+
+/* The run begins now. @set: what is watched. */
 void facts_begin(struct recorder *r, const struct target_info *target, const struct ruleset *set,
-		 uint64_t start_ns, int64_t wall_ns, const char *frontend, bool sampled);
+		 const struct facts_start *start);
 
 /* Note for the reader that only what some threads, or some modules' code, allocate is counted. */
 void facts_scope(struct recorder *r, const struct scope *scope);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "attach/uprobe/uprobe_sample.h"
 #include "attach/watch/session.h"
 
 #include <errno.h>
@@ -292,6 +293,8 @@ int session_run(const struct options *opt, int argc, char **argv)
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);
+	if (r == 0 && opt->sample_bytes)
+		r = uprobe_sample_check(&s->rules);
 	s->at.inside = r == 0 && has_inside(&s->rules);
 	if (r == 0)
 		r = option_engine_check_rules(opt, s->at.inside);

@@ -45,6 +45,7 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 		const size_t *group = group_of(groups, j.family, &b),
 			     *root = group ? root_of(groups, l, j.family, j.with_bytes) : NULL;
 		struct summary_sum *sum;
+		uint64_t weight;
 		bool fresh;
 
 		if (!root || !ledger_old_enough(l, b.birth_us, older_than_us))
@@ -54,8 +55,9 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 			return -ENOMEM;
 		if (fresh)
 			*sum = (struct summary_sum){ 0, 0 };
-		sum->blocks++;
-		sum->bytes += b.size;
+		weight = ledger_weight(l, j.addr, &b);
+		sum->blocks += weight;
+		sum->bytes += weight * b.size;
 	}
 	return 0;
 }

@@ -65,7 +65,7 @@ bool stack_groups_wants(const struct stack_groups *ds, uint64_t birth_us)
 	return ledger_old_enough(ds->ledger, birth_us, ds->older_than_us);
 }
 
-static void add_block(struct stack_live *k, taddr addr, const struct live_block *b)
+static void add_block(struct stack_live *k, taddr addr, const struct live_block *b, uint64_t weight)
 {
 	if (!k->blocks || b->birth_us < k->oldest_us || (b->birth_us == k->oldest_us && addr < k->sample)) {
 		k->oldest_us = b->birth_us;
@@ -73,27 +73,39 @@ static void add_block(struct stack_live *k, taddr addr, const struct live_block 
 	}
 	if (!k->blocks || b->birth_us > k->youngest_us)
 		k->youngest_us = b->birth_us;
-	k->blocks++;
-	k->bytes += b->size;
+	k->blocks += weight;
+	k->bytes += weight * b->size;
+}
+
+/* What the block stands for. */
+static struct summary_sum sum_of(const struct ledger *l, taddr addr, const struct live_block *b)
+{
+	const uint64_t weight = ledger_weight(l, addr, b);
+
+	return (struct summary_sum){ weight, weight * b->size };
 }
 
 static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 {
 	const struct live *live = book_of(ds)->live;
+	const uint64_t interval = ds->ledger->run.sample_bytes;
 	struct live_block b;
 	taddr addr;
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
 		enum verdict verdict = ledger_verdict(ds->ledger, &b);
 		size_t slot = stack_groups_slot(ds, b.stack, verdict);
+		const struct summary_sum sum = sum_of(ds->ledger, addr, &b);
 
-		ds->sums[verdict].blocks++;
-		ds->sums[verdict].bytes += b.size;
-		histogram_add(&ds->sizes, b.size, b.size);
-		histogram_add(&ds->ages, ledger_age_us(ds->ledger, b.birth_us), b.size);
+		ds->sums[verdict].blocks += sum.blocks;
+		ds->sums[verdict].bytes += sum.bytes;
+		histogram_add(&ds->sizes, b.size, sum.blocks, sum.bytes);
+		histogram_add(&ds->ages, ledger_age_us(ds->ledger, b.birth_us), sum.blocks, sum.bytes);
 		if (!stack_groups_wants(ds, b.birth_us))
 			continue;
-		add_block(&st->kept[slot], addr, &b);
+		add_block(&st->kept[slot], addr, &b, sum.blocks);
+		if (interval)
+			byte_sample_add(&st->kept[slot].sample_of, interval, b.size);
 		st->wanted[slot] = true;
 	}
 }

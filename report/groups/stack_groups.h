@@ -23,6 +23,7 @@
 #include "report/model/growth.h"
 #include "report/model/sampled.h"
 #include "report/model/summary.h"
+#include "report/sampling/byte_sample.h"
 
 /* The live blocks of a stack, or of several. Not for objects: they do not belong to one stack. */
 struct stack_live {
@@ -31,6 +32,7 @@ struct stack_live {
 	/* The oldest block; of several the one with the lowest address. */
 	taddr sample;
 	uint64_t indirect_blocks, indirect_bytes;	/* lost with these blocks */
+	struct byte_sample sample_of;		/* in a sample by bytes: how sure blocks and bytes are */
 };
 
 struct stack_group {

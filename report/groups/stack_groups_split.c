@@ -47,13 +47,15 @@ static void look_at_births(const struct stack_groups *ds, struct part *parts)
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
 		uint32_t of = stack_groups_of(ds, b.stack, ledger_verdict(ds->ledger, &b));
+		uint64_t weight;
 
 		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
 			continue;
-		parts[of].blocks++;
-		parts[of].bytes += b.size;
+		weight = ledger_weight(ds->ledger, addr, &b);
+		parts[of].blocks += weight;
+		parts[of].bytes += weight * b.size;
 		if (b.birth_us / span < MMT_SERIES_POINTS)
-			parts[of].points[b.birth_us / span] += b.size;
+			parts[of].points[b.birth_us / span] += weight * b.size;
 	}
 	for (size_t i = 0; i < ds->n; i++)
 		for (size_t at = 1; at < MMT_SERIES_POINTS; at++)

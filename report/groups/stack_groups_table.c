@@ -65,6 +65,7 @@ void stack_groups_add_live(struct stack_live *to, const struct stack_live *k)
 	to->bytes += k->bytes;
 	to->indirect_blocks += k->indirect_blocks;
 	to->indirect_bytes += k->indirect_bytes;
+	byte_sample_merge(&to->sample_of, &k->sample_of);
 }
 
 /* Is it the first stack group of its path, which owns what these stack groups share? */

@@ -98,3 +98,20 @@ void json_sample(struct strbuf *sb, const struct summary_sample *s)
 	put_estimates(sb, s);
 	put_survival(sb, s->steps);
 }
+
+static void put_bounds(struct strbuf *sb, const char *name, double low, double high)
+{
+	json_list(sb, ", ", name);
+	put_bound(sb, "", low);
+	put_bound(sb, ", ", high);
+	strbuf_putc(sb, ']');
+}
+
+void json_bounds(struct strbuf *sb, const struct summary_bounds *b)
+{
+	json_key(sb, ", ", "estimated_from");
+	json_number(sb, "{", "sampled_blocks", b->seen);
+	put_bounds(sb, "blocks", b->blocks_low, b->blocks_high);
+	put_bounds(sb, "bytes", b->bytes_low, b->bytes_high);
+	strbuf_putc(sb, '}');
+}

@@ -12,4 +12,7 @@ void json_budget(struct strbuf *sb, const struct summary_budget *b);
 /* The members "seen", "turnover", "why_unknown", "estimate" and "survival" of a group. */
 void json_sample(struct strbuf *sb, const struct summary_sample *s);
 
+/* The member "estimated_from" of a group in a sample by bytes. */
+void json_bounds(struct strbuf *sb, const struct summary_bounds *b);
+
 #endif

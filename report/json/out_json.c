@@ -88,6 +88,8 @@ static void put_run(struct strbuf *sb, const struct summary_run *run)
 	json_text(sb, ", ", "host", run->host);
 	json_string(sb, ", ", "frontend", run->frontend);
 	json_string(sb, ", ", "mode", run->mode);
+	if (run->sample_bytes)
+		json_number(sb, ", ", "sample_bytes", run->sample_bytes);
 	json_real(sb, ", ", "duty", run->duty);
 	json_number(sb, ", ", "events", run->events);
 	json_key(sb, ", ", "lost");
@@ -240,6 +242,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		put_kind(sb, &g->kind);
 	if (g->sampled)
 		json_sample(sb, g->sampled);
+	if (g->bounds.seen)
+		json_bounds(sb, &g->bounds);
 	put_growth(sb, &g->growth, "bytes_per_minute");
 	put_series(sb, g->series, g->npoints, frames);
 	put_samples(sb, g->samples, g->nsamples);

@@ -255,6 +255,12 @@ bool ledger_next_leader(const struct ledger *l, struct verdict_place *place, str
 bool ledger_next_hanging(const struct ledger *l, struct verdict_place *place, struct verdict_block *out,
 			 struct live_block *b);
 
+/*
+ * How many blocks the block @b at @addr stands for: 1, unless the run is a sample by bytes. All numbers of places and
+ * totals are sums of weights, so they are estimates then.
+ */
+uint64_t ledger_weight(const struct ledger *l, taddr addr, const struct live_block *b);
+
 /* The age, at the ledger's time, of a block or object born at @birth_us. */
 uint64_t ledger_age_us(const struct ledger *l, uint64_t birth_us);
 double ledger_age_s(const struct ledger *l, uint64_t birth_us);

@@ -10,30 +10,38 @@
 
 #include "report/ledger/ledger_parts.h"
 
-static void hold(struct ledger *l, struct place *p, uint64_t size)
+static void hold(struct ledger *l, struct place *p, uint64_t size, uint64_t weight)
 {
-	p->blocks++;
-	p->bytes += size;
-	l->held_blocks++;
-	l->held_bytes += size;
+	p->blocks += weight;
+	p->bytes += weight * size;
+	l->held_blocks += weight;
+	l->held_bytes += weight * size;
 }
 
-static void let_go(struct ledger *l, struct place *p, uint64_t size)
+static void let_go(struct ledger *l, struct place *p, uint64_t size, uint64_t weight)
 {
-	p->blocks--;
-	p->bytes -= size;
-	l->held_blocks--;
-	l->held_bytes -= size;
+	p->blocks -= weight;
+	p->bytes -= weight * size;
+	l->held_blocks -= weight;
+	l->held_bytes -= weight * size;
+}
+
+static void count_free(struct ledger *l, struct place *p, taddr addr, const struct live_block *b)
+{
+	const uint64_t weight = ledger_weight(l, addr, b);
+
+	p->frees += weight;
+	l->frees += weight;
 }
 
 /* Subtract a live block, which was already removed from the table. Its place in @out, unless that is NULL. */
-static int leave(struct ledger *l, const struct live_block *b, struct place **out)
+static int leave(struct ledger *l, taddr addr, const struct live_block *b, struct place **out)
 {
 	struct place *p = ledger_place_now(l, l->family, b->stack);
 
 	if (!p)
 		return -ENOMEM;
-	let_go(l, p, b->size);
+	let_go(l, p, b->size, ledger_weight(l, addr, b));
 	if (out)
 		*out = p;
 	return 0;
@@ -47,11 +55,11 @@ static int enter(struct ledger *l, taddr addr, const struct live_block *b)
 
 	if (r < 0)
 		return r;
-	hold(l, p, b->size);
+	hold(l, p, b->size, ledger_weight(l, addr, b));
 	if (r == 0)
 		return ledger_older_displaced(l, addr, b->stack);
 	l->displaced++;
-	return leave(l, &old, NULL);
+	return leave(l, addr, &old, NULL);
 }
 
 /* --- events --- */
@@ -59,15 +67,16 @@ static int enter(struct ledger *l, taddr addr, const struct live_block *b)
 static int take_alloc(struct ledger *l, const struct fact *f)
 {
 	struct live_block b = { .size = f->block.size, .birth_us = l->now_us };
+	const uint64_t weight = ledger_weight(l, f->block.addr, &b);
 	int r = ledger_stack(l, f->block.stack, &b.stack);
 
 	if (r == 0)
 		r = enter(l, f->block.addr, &b);
 	if (r < 0)
 		return r;
-	l->books[l->family].places[b.stack].allocs++;
-	l->books[l->family].places[b.stack].allocated_bytes += b.size;
-	l->allocs++;
+	l->books[l->family].places[b.stack].allocs += weight;
+	l->books[l->family].places[b.stack].allocated_bytes += weight * b.size;
+	l->allocs += weight;
 	return 0;
 }
 
@@ -83,8 +92,9 @@ static int take_held(struct ledger *l, const struct fact *f)
 }
 
 /* @by: number of the stack that freed it, + 1, or FACT_NONE. */
-static int count_freed(struct ledger *l, uint32_t family, const struct live_block *b, uint32_t by)
+static int count_freed(struct ledger *l, uint32_t family, taddr addr, const struct live_block *b, uint32_t by)
 {
+	const uint64_t weight = ledger_weight(l, addr, b);
 	struct addrmap *all = &l->books[family].freed;
 	struct ledger_freed *its;
 	uint32_t stack;
@@ -99,8 +109,8 @@ static int count_freed(struct ledger *l, uint32_t family, const struct live_bloc
 	its = addrmap_slot(all, key, NULL);
 	if (!its)
 		return -ENOMEM;
-	its->blocks++;
-	its->bytes += b->size;
+	its->blocks += weight;
+	its->bytes += weight * b->size;
 	return 0;
 }
 
@@ -111,11 +121,10 @@ static int take_free(struct ledger *l, taddr addr, uint32_t by)
 
 	if (!live_take(l->books[l->family].live, addr, &b))
 		return ledger_older_released(l, addr);
-	if (leave(l, &b, &p) < 0)
+	if (leave(l, addr, &b, &p) < 0)
 		return -ENOMEM;
-	p->frees++;
-	l->frees++;
-	return count_freed(l, l->family, &b, by);
+	count_free(l, p, addr, &b);
+	return count_freed(l, l->family, addr, &b, by);
 }
 
 static int take_forget(struct ledger *l, taddr addr)
@@ -124,7 +133,7 @@ static int take_forget(struct ledger *l, taddr addr)
 
 	if (!live_take(l->books[l->family].live, addr, &b))
 		return ledger_older_forgotten(l, addr);
-	return leave(l, &b, NULL);
+	return leave(l, addr, &b, NULL);
 }
 
 /* --- aside --- */
@@ -135,7 +144,7 @@ static int take_aside(struct ledger *l, const struct fact *f)
 	int r;
 
 	a.held = live_take(l->books[l->family].live, a.addr, &a.block);
-	r = a.held ? leave(l, &a.block, NULL) : ledger_older_aside(l, a.addr, f->block.key, &a);
+	r = a.held ? leave(l, a.addr, &a.block, NULL) : ledger_older_aside(l, a.addr, f->block.key, &a);
 	/* if the key is in use already, the end of the other block was lost */
 	return r < 0 ? r : addrmap_put(&l->aside, f->block.key, &a);
 }
@@ -148,9 +157,8 @@ static int take_aside_freed(struct ledger *l, uint64_t key, uint32_t by)
 		return ledger_older_aside_freed(l, key, NULL);
 	if (!a.held)
 		return ledger_older_aside_freed(l, key, &a);
-	l->books[a.family].places[a.block.stack].frees++;
-	l->frees++;
-	return count_freed(l, a.family, &a.block, by);
+	count_free(l, &l->books[a.family].places[a.block.stack], a.addr, &a.block);
+	return count_freed(l, a.family, a.addr, &a.block, by);
 }
 
 /* Put back the block that a realloc had removed, unless another block is there by now. */

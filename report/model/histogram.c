@@ -2,11 +2,11 @@
 /* histogram: see histogram.h. */
 #include "report/model/histogram.h"
 
-void histogram_add(struct histogram *h, uint64_t value, uint64_t bytes)
+void histogram_add(struct histogram *h, uint64_t value, uint64_t blocks, uint64_t bytes)
 {
 	const unsigned bin = value ? 64 - (unsigned)__builtin_clzll(value) : 0;
 
-	h->bins[bin].blocks++;
+	h->bins[bin].blocks += blocks;
 	h->bins[bin].bytes += bytes;
 }
 

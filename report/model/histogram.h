@@ -21,8 +21,8 @@ struct histogram {
 	struct histogram_bin bins[HISTOGRAM_BINS];
 };
 
-/* Add a block of @bytes; @value is what the bins are of: its size, or its age in microseconds. */
-void histogram_add(struct histogram *h, uint64_t value, uint64_t bytes);
+/* Add @blocks with @bytes; @value is what the bins are of: the size of one, or its age in microseconds. */
+void histogram_add(struct histogram *h, uint64_t value, uint64_t blocks, uint64_t bytes);
 
 /* Where a bin begins. */
 uint64_t histogram_from(unsigned bin);

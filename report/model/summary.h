@@ -95,6 +95,12 @@ struct summary_hang {
 	uint64_t blocks, bytes;
 };
 
+/* In a sample by bytes (run.sample_bytes): between what the true numbers of live blocks and bytes are, 95 %. */
+struct summary_bounds {
+	uint64_t seen;			/* blocks in the sample from which they are estimated */
+	double blocks_low, blocks_high, bytes_low, bytes_high;
+};
+
 /* One stack, one tag, one family, one verdict; or one kind and one verdict. */
 struct summary_group {
 	const char *family;
@@ -132,6 +138,7 @@ struct summary_group {
 	struct summary_freed *freed;
 	size_t nfreed;
 	struct summary_sample *sampled;	/* NULL: the run is not sampled, or nothing is known */
+	struct summary_bounds bounds;	/* in a sample by bytes */
 	size_t serial;			/* how many were added before it; sorting does not change it */
 };
 
@@ -268,7 +275,8 @@ struct summary_run {
 	double seconds;
 	const char *host;		/* the name of the machine; NULL: not known */
 	const char *frontend;	/* "ptrace", "uprobe", "gdb" */
-	const char *mode;	/* "exact", "sampled" */
+	const char *mode;	/* "exact", "sampled", "sampled-bytes" */
+	uint64_t sample_bytes;	/* one byte in so many was sampled, and numbers are estimates; 0: no such run */
 	/*
 	 * Share of the time in which traps were planted: 1 if exact; sampled: the mean over sites that were
 	 * hit.

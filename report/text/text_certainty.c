@@ -162,6 +162,18 @@ static void put_slowed(struct strbuf *sb, const struct summary *s)
 	strbuf_puts(sb, s->run.verdicts.census ? "; --budget costs less\n" : "\n");
 }
 
+/* What takes three times the interval is in the sample with a probability of 95 %. */
+static void put_sample(struct strbuf *sb, const struct summary_run *run)
+{
+	if (!run->sample_bytes)
+		return;
+	strbuf_puts(sb, "estimated from a sample, one block for each ");
+	format_size(sb, run->sample_bytes);
+	strbuf_puts(sb, " allocated; what leaks less than ");
+	format_size(sb, 3 * run->sample_bytes);
+	strbuf_puts(sb, " may be missing\n");
+}
+
 static void put_end(struct strbuf *sb, const struct summary *s)
 {
 	for (size_t i = 0; i < s->nnotes; i++)
@@ -176,6 +188,7 @@ void text_certainty(struct strbuf *sb, const struct summary *s)
 	cleanup_strbuf struct strbuf missing = STRBUF_INIT;
 
 	put_end(sb, s);
+	put_sample(sb, &s->run);
 	put_lost(&missing, summary_lost_total(s));
 	put_gaps(&missing, &s->run);
 	put_stacks(&missing, &s->run);

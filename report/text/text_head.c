@@ -67,7 +67,12 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 	if (text_head_time(&start, run->start_ns))
 		strbuf_printf(sb, " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");
-	strbuf_text(sb, run->mode);
+	if (run->sample_bytes) {
+		strbuf_puts(sb, "one block for each ");
+		format_size(sb, run->sample_bytes);
+	} else {
+		strbuf_text(sb, run->mode);
+	}
 	if (run->duty < 1 && !summary_is_sampled(run)) {
 		strbuf_puts(sb, ", traps were planted ");
 		format_percent(sb, run->duty, 1);

@@ -6,8 +6,10 @@ The whole of tests/live that applies runs with it, too: MM_ENGINE=uprobe.
 import ctypes
 import json
 import os
+import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -151,6 +153,41 @@ def test_beside_a_tracer(victim):
     assert report["totals"]["allocs"] > 0 and report["groups"]
     assert "another tracer" in report["run"]["verdicts"]["why_not"]
     assert_untouched(target)
+
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
+
+
+@pytest.fixture
+def probed_for_all(tmp_path):
+    """A folder with a copy of libc.so.6 whose malloc is probed in all processes, as bpftrace does it."""
+    library, name = tmp_path / "libc.so.6", f"mm_{os.getpid()}"
+    shutil.copy(os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6"), library)
+    if not (TRACING / "uprobe_events").exists():
+        subprocess.run(["mount", "-t", "tracefs", "tracefs", TRACING], stderr=subprocess.DEVNULL, check=False)
+    if not (TRACING / "uprobe_events").exists():
+        pytest.skip("optional: there is no tracefs")
+    symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
+    at = next(line.split()[0] for line in symbols.splitlines() if line.split()[-1].split("@")[0] == "malloc")
+    events = os.open(TRACING / "uprobe_events", os.O_WRONLY | os.O_APPEND)
+    os.write(events, f"p:{name}/malloc {library}:0x{at}\n".encode())
+    (TRACING / "events" / name / "enable").write_text("1")
+    yield tmp_path
+    (TRACING / "events" / name / "enable").write_text("0")
+    os.write(events, f"-:{name}/malloc\n".encode())
+    os.close(events)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_beside_a_probe_of_all_processes(victim, probed_for_all, way):
+    """The kernel's int3 of another program's probe is no change of the code."""
+    target = victim("exact", 100, env={"LD_LIBRARY_PATH": str(probed_for_all)})
+    watch = watching(target, *MARKS, engine=way)
+    told = target.ask(f"go {random.getrandbits(40)}", limit=120)
+    report = watch.finish()
+    assert lost(report) == {}
+    assert_equal(report, told, "live_usable")
+    target.end()
 
 
 # --- whatever happens to us ---

@@ -180,6 +180,19 @@ static void put_grows_instead(struct strbuf *sb, const struct summary *s, const 
 	strbuf_puts(sb, ", which grows: blocks are often found lost only some time after they are\n");
 }
 
+static void put_bounds(struct strbuf *sb, const struct summary_group *g)
+{
+	if (!g->bounds.seen)
+		return;
+	strbuf_puts(sb, "    estimated from ");
+	format_count(sb, g->bounds.seen, "sampled block");
+	strbuf_puts(sb, ": ");
+	format_size(sb, (uint64_t)g->bounds.bytes_low);
+	strbuf_puts(sb, " to ");
+	format_size(sb, (uint64_t)g->bounds.bytes_high);
+	strbuf_puts(sb, " (95 %)\n");
+}
+
 static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part,
 		      const struct summary_group *g)
 {
@@ -194,6 +207,7 @@ static void put_exact(struct strbuf *sb, const struct summary *s, const struct t
 		strbuf_text(sb, g->tag);
 	}
 	strbuf_putc(sb, '\n');
+	put_bounds(sb, g);
 	text_growth_line(sb, s, &course);
 	put_grows_instead(sb, s, part, g);
 	if (part->family.ranges)

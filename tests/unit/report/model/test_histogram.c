@@ -18,8 +18,8 @@ static void bins(void **state)
 	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++) {
 		struct histogram h = { 0 };
 
-		histogram_add(&h, values[i], 10);
-		histogram_add(&h, values[i], 5);
+		histogram_add(&h, values[i], 1, 10);
+		histogram_add(&h, values[i], 1, 5);
 		assert_int_equal(h.bins[in[i]].blocks, 2);
 		assert_int_equal(h.bins[in[i]].bytes, 15);
 		assert_true(histogram_from(in[i]) <= values[i]);

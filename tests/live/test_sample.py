@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""--sample: estimates from blocks that are chosen by their bytes, in the kernel (tests/victims/bysize.c has the
+truth)."""
+import json
+import math
+import pathlib
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, Watch, lost, rounds
+from test_uprobe import WAYS, built
+from untouched import assert_untouched
+
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+INTERVAL = 65536
+TURNS = 400
+SITES = ["leak_small", "leak_page", "leak_resized", "leak_aligned", "leak_large", "leak_shared"]
+DEVIATIONS = 4.5  # one of some hundred thousand estimates is further away by chance
+LEAST = 16        # bytes that a block counts with at least
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engine():
+    if not built():
+        pytest.skip("clang or libbpf-dev is not installed")
+
+
+def watching(target, *args):
+    return Watch("-p", str(target.pid), "--sample", str(INTERVAL), "--top", "0", *args).wait_watching()
+
+
+def by_site(report):
+    """{site: (blocks, bytes, blocks seen, interval of bytes)}, of what is live."""
+    found = {}
+    for group in report["groups"]:
+        for frame in group["stack"]:
+            if frame["function"] in SITES and group["blocks"]:
+                blocks, size, seen, _ = found.get(frame["function"], (0, 0, 0, None))
+                found[frame["function"]] = (blocks + group["blocks"], size + group["bytes"],
+                                            seen + group["estimated_from"]["sampled_blocks"], group["estimated_from"]["bytes"])
+                break
+    return found
+
+
+def deviation(blocks, size):
+    """Of the estimated number of blocks, of which there are @blocks of @size bytes."""
+    share = -math.expm1(-max(size, LEAST) / INTERVAL)
+    return math.sqrt(blocks * (1 - share) / share)
+
+
+def run(target, *args):
+    """A watch while the victim works: (the report, {site: (blocks, bytes)} of what has leaked meanwhile)."""
+    before = target.ask("leak 0")
+    watch = watching(target, *args)
+    target.ask(f"leak {TURNS}", limit=60)
+    target.ask("grow 40", limit=60)
+    after = target.ask(f"share {5 * TURNS}", limit=60)
+    report = watch.finish()
+    assert_untouched(target)
+    assert lost(report) == {}
+    return report, {site: (after[site][0] - before[site][0], after[site][1] - before[site][1]) for site in SITES}
+
+
+def assert_estimated(report, truth):
+    """Each site's estimate; returns how many of the intervals contain the truth, and of how many."""
+    found, held = by_site(report), 0
+    for site, (blocks, size) in truth.items():
+        each = size // blocks
+        estimated, bytes_estimated, seen, (low, high) = found.get(site, (0, 0, 0, (0, 3 * INTERVAL)))
+        assert abs(estimated - blocks) <= DEVIATIONS * deviation(blocks, each) + 1, (site, blocks, found)
+        assert bytes_estimated == estimated * each
+        assert seen <= blocks
+        held += low <= size <= high
+    return held, len(truth)
+
+
+@pytest.mark.parametrize("way", ["", *WAYS])
+def test_estimates(victim, way):
+    """Each way of the kernel: estimates are unbiased, whatever the size, and their intervals hold; blocks that were
+    freed are gone, to the last one."""
+    target = victim("bysize")
+    sums, held, of = {site: [0, 0, 0] for site in SITES}, 0, 0
+    for _ in range(rounds(6, 50)):
+        report, truth = run(target, "--verdicts", "no", *(["--engine", way] if way else []))
+        assert report["run"]["mode"] == "sampled-bytes" and report["run"]["sample_bytes"] == INTERVAL
+        assert report["totals"]["unmatched_frees"] == report["totals"]["double_frees"] == 0
+        assert {f["function"] for g in report["groups"] for f in g["stack"]}.isdisjoint({"come_and_go", "grow"}), "all were freed"
+        ok, n = assert_estimated(report, truth)
+        held, of = held + ok, of + n
+        for site, (blocks, size) in truth.items():
+            sums[site][0] += by_site(report).get(site, (0,))[0]
+            sums[site][1] += blocks
+            sums[site][2] += deviation(blocks, size // blocks) ** 2
+    for site, (estimated, blocks, variance) in sums.items():
+        assert abs(estimated - blocks) <= DEVIATIONS * math.sqrt(variance) + 1, (site, sums)
+    assert held >= 0.8 * of, (held, of)
+    target.end()
+
+
+@pytest.mark.parametrize("name", ALLOCATORS)
+def test_allocators(victim, name):
+    """Other allocators, whose functions may call or jump to each other."""
+    library = LIBRARIES / (ALLOCATORS[name] or "libc.so.6")
+    if not library.exists():
+        pytest.skip(f"optional: not installed: {library}")
+    target = victim("bysize", env={"LD_PRELOAD": str(library)} if ALLOCATORS[name] else None)
+    for _ in range(rounds(2, 10)):
+        report, truth = run(target)
+        assert_estimated(report, truth)
+        assert report["totals"]["unmatched_frees"] == 0
+    target.end()
+
+
+def test_verdicts_and_a_trace(victim, tmp_path):
+    """Verdicts of sampled blocks count as many as these stand for; the trace has the same report."""
+    target = victim("bysize")
+    report, truth = run(target, "-o", tmp_path / "a.mmt", "--free-stacks")
+    verdicts = report["run"]["verdicts"]
+    assert verdicts["why_not"] is None
+    assert sum(v["blocks"] for v in verdicts["watched"].values()) == sum(g["blocks"] for g in report["groups"])
+    assert_estimated(report, truth)
+    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", tmp_path / "a.mmt"], capture_output=True, check=True)
+    assert json.loads(again.stdout)["groups"] == report["groups"]
+    target.end()
+
+
+def test_shrunk(victim, tmp_path):
+    """A shrunken trace has the same numbers."""
+    target = victim("bysize")
+    report, _ = run(target, "-o", tmp_path / "a.mmt", "--verdicts", "no")
+    subprocess.run([MMATTACH, "shrink", tmp_path / "a.mmt", "-o", tmp_path / "b.mmt"], check=True)
+    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", tmp_path / "b.mmt"], capture_output=True, check=True)
+    for name in ("totals", "groups"):
+        assert json.loads(again.stdout)[name] == report[name]
+    target.end()
+
+
+@pytest.mark.parametrize("args, why", [
+    (["--engine", "ptrace"], "--engine ptrace"),
+    (["--budget", "1%"], "--budget"),
+    (["--growth"], "--growth"),
+    (["--family", "fd"], "`alloc open ptr=u32(ret)"),
+    (["--ref", "get_ref:put_ref"], "get_ref"),
+])
+def test_refused(victim, args, why):
+    target = victim("bysize")
+    said = subprocess.run([MMATTACH, "-p", str(target.pid), "--sample", "64K", "-d", "1s", *args], capture_output=True, text=True)
+    assert said.returncode != 0 and "--sample" in said.stderr and why in said.stderr, said.stderr
+    target.end()
