@@ -178,11 +178,9 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	return 0;
 }
 
-bool uprobe_may_return(void)
+bool uprobe_may_return(const struct uprobe *u)
 {
-	const int version = uprobe_kernel_version();
-
-	return version < 611 || version >= 614;
+	return uprobe_kernel_may_return(u->kernel);
 }
 
 void uprobe_leave(struct uprobe *u)
@@ -576,12 +574,12 @@ static bool take(struct uprobe *u, const struct uprobe_head *h)
 /* Once nothing more is lost, the gap is a record: from when the ring was last known to be whole, until now. */
 static void note_gap(struct uprobe *u, uint64_t now)
 {
-	const uint64_t lost = lost_now(u);
+	const struct uprobe_control *control = uprobe_kernel_control(u->kernel);
+	const uint64_t unfollowed = __atomic_load_n(&control->unfollowed, __ATOMIC_ACQUIRE), lost = lost_now(u);
 
-	atomic_store(&u->shared->counts.dropped, lost + u->stale);
-	atomic_store(&u->shared->counts.unopened,
-		     u->unfollowed + u->calls.dropped +
-			     __atomic_load_n(&uprobe_kernel_control(u->kernel)->unstored, __ATOMIC_RELAXED));
+	atomic_store(&u->shared->counts.dropped, lost - unfollowed + u->stale);
+	atomic_store(&u->shared->counts.unopened, u->unfollowed + u->calls.dropped + unfollowed +
+		     __atomic_load_n(&control->unstored, __ATOMIC_RELAXED));
 	if (lost != u->lost && !u->losing_since_ns)
 		u->losing_since_ns = u->read_ns;
 	else if (u->losing_since_ns && (lost == u->lost || u->left) &&

@@ -21,6 +21,7 @@
 #define ATTACH_UPROBE_MULTI 48
 #define ATTACH_UPROBE_SESSION 57
 #define FLAG_RETURN 1u
+#define RETURNS_SINCE 614	/* below, the return is a system call that a seccomp filter may forbid */
 #define MULTI_SINCE 612		/* 6.12: the filter takes the process */
 
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -55,7 +56,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list ap)
 	return 0;
 }
 
-int uprobe_kernel_version(void)
+static int uprobe_kernel_version(void)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
@@ -97,6 +98,7 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	choose(k->object, "at_site", true, multi);
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	choose(k->object, "at_return", !session, multi);
+	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	r = bpf_object__load(k->object);
 	if (r < 0) {
 		bpf_object__close(k->object);
@@ -169,6 +171,18 @@ static int watch_process(struct uprobe_kernel *k)
 	return 0;
 }
 
+/* Run find_stacks for all threads. */
+static int look_at_stacks(struct uprobe_kernel *k)
+{
+	cleanup_close int link = bpf_link_create(program_fd(k->object, "find_stacks"), 0, BPF_TRACE_ITER, NULL);
+	cleanup_close int iter = link < 0 ? link : bpf_iter_create(link);
+	char nothing[64];
+
+	if (iter < 0)
+		return iter;
+	return read(iter, nothing, sizeof(nothing)) < 0 ? -errno : 0;
+}
+
 static int read_perf_type(void)
 {
 	cleanup_fclose FILE *f = fopen(UPROBE_TYPE, "re");
@@ -203,14 +217,22 @@ int uprobe_kernel_open(pid_t pid, enum uprobe_way way, struct uprobe_kernel **ou
 		r = map_control(k);
 	if (r == 0)
 		r = watch_process(k);
+	if (r == 0) {
+		k->control->tgid = (unsigned)pid;
+		r = k->way == UPROBE_WAY_SESSION ? look_at_stacks(k) : 0;
+	}
 	if (r < 0) {
 		explain(r, why, n);
 		uprobe_kernel_close(k);
 		return r;
 	}
-	k->control->tgid = (unsigned)pid;
 	*out = k;
 	return 0;
+}
+
+bool uprobe_kernel_may_return(const struct uprobe_kernel *k)
+{
+	return k->way == UPROBE_WAY_SESSION && uprobe_kernel_version() >= RETURNS_SINCE && !k->control->stack_above;
 }
 
 void uprobe_kernel_close(struct uprobe_kernel *k)
