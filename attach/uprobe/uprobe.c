@@ -21,6 +21,7 @@
 #include "attach/target/modfile.h"
 #include "attach/uprobe/uprobe_calls.h"
 #include "attach/uprobe/uprobe_files.h"
+#include "attach/uprobe/uprobe_hold.h"
 #include "attach/uprobe/uprobe_kernel.h"
 #include "attach/uprobe/uprobe_reader.h"
 #include "base/log.h"
@@ -183,6 +184,25 @@ bool uprobe_may_return(const struct uprobe *u)
 	return uprobe_kernel_may_return(u->kernel);
 }
 
+/* If a tracer has the target, which may have breakpoints where the probes are. */
+static void hold_links(const struct uprobe *u)
+{
+	cleanup_free int *fds = NULL;
+	size_t n = 0, links = 0;
+
+	for (size_t i = 0; i < GROUPS; i++)
+		links += u->groups[i].links.n;
+	fds = links ? calloc(links + 1, sizeof(*fds)) : NULL;
+	if (!fds)
+		return;
+	fds[n++] = u->pidfd;
+	for (size_t i = 0; i < GROUPS; i++) {
+		memcpy(fds + n, u->groups[i].links.fds, u->groups[i].links.n * sizeof(*fds));
+		n += u->groups[i].links.n;
+	}
+	uprobe_hold(u->pid, u->pidfd, fds, n);
+}
+
 void uprobe_leave(struct uprobe *u)
 {
 	if (!u->kernel)
@@ -190,6 +210,7 @@ void uprobe_leave(struct uprobe *u)
 	/* taking the probes out takes longer than the ring lasts */
 	__atomic_store_n(&uprobe_kernel_control(u->kernel)->off, 1, __ATOMIC_RELEASE);
 	u->left = true;
+	hold_links(u);
 	for (size_t i = 0; i < GROUPS; i++)
 		uprobe_links_close(&u->groups[i].links);
 	setpriority(PRIO_PROCESS, 0, u->nice);

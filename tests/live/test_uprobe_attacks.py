@@ -246,6 +246,31 @@ def test_beside_a_debugger(victim, which, first):
     assert target.end()["damaged"] == 0
 
 
+def test_breakpoint_on_a_probe(victim):
+    """A debugger takes the probe's int3 for the program's, and writes it there when it removes its breakpoint: until
+    then the probe stays. Before, the target died of SIGTRAP."""
+    target = victim("hot", 2)
+    for _ in range(rounds(2, 20)):
+        watch = Watch("-p", target.pid, *ENGINE, "--verdicts", "no").wait_watching()
+        gdb = subprocess.Popen([*GDB[:3], "-p", str(target.pid), "-ex", "set pagination off", "-ex", "break *__libc_malloc",
+                                "-ex", "continue&", "-ex", "echo goes-on\n"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True)
+        try:
+            while "goes-on" not in (line := gdb.stdout.readline()):
+                assert line, "gdb ended"
+            last_for(SETTLED)
+            watch.finish()
+            assert "the probes stay" in watch.said(), watch.said()
+            last_for(SETTLED)
+            gdb.communicate("detach\nquit\n", timeout=60)
+        finally:
+            gdb.kill()
+            gdb.wait()
+        wait_clean(target)
+        target.wait_working()
+    assert target.end()["damaged"] == 0
+
+
 def watch_often(target, sees):
     """@sees(watch, report) checks what is reported."""
     try:
