@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach/uprobe/uprobe_apart.h"
 #include "base/grow.h"
 #include "base/log.h"
 
@@ -361,24 +362,65 @@ static int attach_perf(struct uprobe_kernel *k, const char *path, const struct u
 	return r;
 }
 
-int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
-			 bool returns, struct uprobe_links *links)
+struct attaching {
+	struct uprobe_kernel *k;
+	const char *path;
+	const struct uprobe_place *places;
+	size_t n;
+	bool returns;
+	struct uprobe_links *links;
+	int result;
+};
+
+static int attach(const struct attaching *a)
 {
+	struct uprobe_kernel *k = a->k;
 	int r = 0;
 
 	if (k->way == UPROBE_WAY_PERF)
-		return attach_perf(k, path, places, n, returns, links);
-	if (returns && k->way == UPROBE_WAY_SESSION)
-		return attach_multi(k, k->at_session, ATTACH_UPROBE_SESSION, 0, path, places, n, links);
-	if (returns)
-		r = attach_multi(k, k->at_return, ATTACH_UPROBE_MULTI, FLAG_RETURN, path, places, n, links);
-	return r < 0 ? r : attach_multi(k, k->at_site, ATTACH_UPROBE_MULTI, 0, path, places, n, links);
+		return attach_perf(k, a->path, a->places, a->n, a->returns, a->links);
+	if (a->returns && k->way == UPROBE_WAY_SESSION)
+		return attach_multi(k, k->at_session, ATTACH_UPROBE_SESSION, 0, a->path, a->places, a->n, a->links);
+	if (a->returns)
+		r = attach_multi(k, k->at_return, ATTACH_UPROBE_MULTI, FLAG_RETURN, a->path, a->places, a->n, a->links);
+	return r < 0 ? r : attach_multi(k, k->at_site, ATTACH_UPROBE_MULTI, 0, a->path, a->places, a->n, a->links);
+}
+
+static void attach_apart(void *arg)
+{
+	struct attaching *a = arg;
+
+	a->result = attach(a);
+}
+
+int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
+			 bool returns, struct uprobe_links *links)
+{
+	struct attaching a = { k, path, places, n, returns, links, 0 };
+
+	uprobe_apart(attach_apart, &a);
+	return a.result;
+}
+
+struct cutting {
+	struct uprobe_links *links;
+	size_t n;
+};
+
+static void cut_apart(void *arg)
+{
+	const struct cutting *c = arg;
+
+	while (c->links->n > c->n)
+		close(c->links->fds[--c->links->n]);
 }
 
 void uprobe_links_cut(struct uprobe_links *links, size_t n)
 {
-	while (links->n > n)
-		close(links->fds[--links->n]);
+	struct cutting c = { links, n };
+
+	if (links->n > n)
+		uprobe_apart(cut_apart, &c);
 }
 
 void uprobe_links_close(struct uprobe_links *links)
