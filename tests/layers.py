@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 
     "report/sampling": "base",
-    "report/ledger": "base trace",
+    "report/ledger": "base report/sampling trace",
     "report/model": MODEL,
     "report/names": f"{MODEL} {SYMBOLIZE}",
     "report/suppress": f"{MODEL} {SYMBOLIZE} report/names",

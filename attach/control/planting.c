@@ -27,7 +27,8 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 	for (size_t i = 0; i < set->nrules; i++)
 		link->shared->scoped |= set->rules[i].op == RULE_IN;
 	skipped_functions_init(&p->skipped, set->skips, set->nskips);
-	r = decoder_new(&p->decoder);
+	p->unseen_allocs = calloc(set->nfamilies + 1, sizeof(*p->unseen_allocs));
+	r = p->unseen_allocs ? decoder_new(&p->decoder) : -ENOMEM;
 	if (r < 0)
 		planting_fini(p);
 	return r;
@@ -40,6 +41,7 @@ void planting_fini(struct planting *p)
 	decoder_free(p->decoder);
 	skipped_functions_fini(&p->skipped);
 	free(p->probes);
+	free(p->unseen_allocs);
 }
 
 /* --- planning --- */
@@ -117,6 +119,14 @@ static void log_not_watched(const struct module *m, const struct plan *plan)
 		log_warn("%s in %s is not watched: %s", plan->function, m->name, plan->reason);
 }
 
+/* It has a reason now not to be watched. */
+static void note_unseen(struct planting *p, const struct probe *probe)
+{
+	if ((probe->rule->op == RULE_ALLOC || probe->rule->op == RULE_REALLOC) &&
+	    !probenote_is_other_rule(probe->why_not))
+		p->unseen_allocs[probe->rule->family] = true;
+}
+
 static int add_probe(struct planting *p, const struct module *m, const struct plan *plan, bool glibc,
 		     uint32_t *number)
 {
@@ -135,6 +145,7 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 	snprintf(probe->function, sizeof(probe->function), "%s", plan->function);
 	if (plan->kind == PLAN_NONE) {
 		snprintf(probe->why_not, sizeof(probe->why_not), "%s", plan->reason);
+		note_unseen(p, probe);
 		/* not each time that a module is loaded again */
 		if (p->nprobes > known)
 			log_not_watched(m, plan);
@@ -189,6 +200,7 @@ static int add_plan(struct planting *p, struct module *m, const struct plan *pla
 		if (r == -ENOSPC) {
 			snprintf(p->probes[info.probe].why_not, sizeof(p->probes[0].why_not),
 				 "more traps than can be kept");
+			note_unseen(p, &p->probes[info.probe]);
 			return 0;
 		}
 	}
@@ -318,6 +330,8 @@ static void log_refused(struct planting *p, uint32_t i)
 			snprintf(p->probes[info->probe].why_not, sizeof(p->probes[0].why_not),
 				 "no trap at %.100s: %s", where, strerror(-err));
 	}
+	if (info->probe != NO_PROBE && p->probes[info->probe].why_not[0])
+		note_unseen(p, &p->probes[info->probe]);
 }
 
 int planting_plant(struct planting *p)

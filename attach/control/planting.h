@@ -63,6 +63,11 @@ struct planting {
 	struct site_info sites[SHARED_SITES];
 	uint32_t waiting[SHARED_SITES];	/* site numbers that are planned but not planted */
 	size_t nwaiting;
+	/*
+	 * by family, NULL: none: allocations that are not seen. What was freed may be allocated again by them, so
+	 * no second free is called a double one
+	 */
+	bool *unseen_allocs;
 	uint64_t lost_returns;		/* calls whose end could not be trapped */
 	bool free_stacks;		/* frees carry a slice of stack too */
 	bool hold;			/* a hit that wants a stack holds its thread until it is released */

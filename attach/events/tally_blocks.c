@@ -13,10 +13,12 @@ static bool is_live(const struct tally *t, const struct tallied *x, taddr addr, 
 }
 
 /* Another free of it will be a double free, unless it is allocated in between. */
-static void remember_freed(struct tally *t, uint64_t key, const struct released_by *by)
+static void remember_freed(struct tally *t, const struct tallied *x, taddr addr, const struct released_by *by)
 {
-	if (!t->settling)
-		released_put(t->released, key, by);
+	const bool *unseen = t->planting->unseen_allocs;
+
+	if (!t->settling && !(unseen && unseen[x->family]))
+		released_put(t->released, tallied_key(x, addr), by);
 }
 
 /* --- facts --- */
@@ -194,14 +196,14 @@ static void free_live(struct tally *t, const struct tallied *x, taddr ptr, uint3
 	} else {
 		forget(t, x, ptr);
 	}
-	remember_freed(t, tallied_key(x, ptr), &(struct released_by){ by, alloc });
+	remember_freed(t, x, ptr, &(struct released_by){ by, alloc });
 }
 
 /* The allocation was not counted, so the free is not either. */
 static void free_outside(struct tally *t, const struct tallied *x, taddr ptr)
 {
 	tally_settle_suspects(t, x->hit->head.tid, false);
-	remember_freed(t, tallied_key(x, ptr), &(struct released_by){ FACT_NONE, FACT_NONE });
+	remember_freed(t, x, ptr, &(struct released_by){ FACT_NONE, FACT_NONE });
 }
 
 static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
@@ -210,7 +212,7 @@ static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint
 
 	d.again = released_get(t->released, tallied_key(x, ptr), &d.before);
 	if (!d.again)
-		remember_freed(t, tallied_key(x, ptr), &(struct released_by){ by, FACT_NONE });
+		remember_freed(t, x, ptr, &(struct released_by){ by, FACT_NONE });
 	if (!t->counting)
 		return;
 	if (!x->probe->glibc)
@@ -305,7 +307,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 	if (o.was == REALLOC_LIVE)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
 	if (o.was != REALLOC_FREED)
-		remember_freed(t, tallied_key(x, old), &(struct released_by){ FACT_NONE, o.alloc });
+		remember_freed(t, x, old, &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
 }
@@ -343,7 +345,7 @@ static bool realloc_freed(struct tally *t, const struct tallied *x, const struct
 	if (!t->counting && o->was == REALLOC_LIVE)
 		forget_aside(t, x, o->addr);
 	if (gone)
-		remember_freed(t, key, &(struct released_by){ by, o->alloc });
+		remember_freed(t, x, o->addr, &(struct released_by){ by, o->alloc });
 	if (!t->counting || o->was == REALLOC_OUTSIDE)
 		return false;
 	if (o->was == REALLOC_LIVE)

@@ -21,6 +21,7 @@
 #include "attach/target/modfile.h"
 #include "attach/uprobe/uprobe_calls.h"
 #include "attach/uprobe/uprobe_files.h"
+#include "attach/uprobe/uprobe_hold.h"
 #include "attach/uprobe/uprobe_kernel.h"
 #include "attach/uprobe/uprobe_reader.h"
 #include "attach/uprobe/uprobe_sample.h"
@@ -190,11 +191,28 @@ void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules
 	c->interval = interval;
 }
 
-bool uprobe_may_return(void)
+bool uprobe_may_return(const struct uprobe *u)
 {
-	const int version = uprobe_kernel_version();
+	return uprobe_kernel_may_return(u->kernel);
+}
 
-	return version < 611 || version >= 614;
+/* If a tracer has the target, which may have breakpoints where the probes are. */
+static void hold_links(const struct uprobe *u)
+{
+	cleanup_free int *fds = NULL;
+	size_t n = 0, links = 0;
+
+	for (size_t i = 0; i < GROUPS; i++)
+		links += u->groups[i].links.n;
+	fds = links ? calloc(links + 1, sizeof(*fds)) : NULL;
+	if (!fds)
+		return;
+	fds[n++] = u->pidfd;
+	for (size_t i = 0; i < GROUPS; i++) {
+		memcpy(fds + n, u->groups[i].links.fds, u->groups[i].links.n * sizeof(*fds));
+		n += u->groups[i].links.n;
+	}
+	uprobe_hold(u->pid, u->pidfd, fds, n);
 }
 
 void uprobe_leave(struct uprobe *u)
@@ -204,6 +222,7 @@ void uprobe_leave(struct uprobe *u)
 	/* taking the probes out takes longer than the ring lasts */
 	__atomic_store_n(&uprobe_kernel_control(u->kernel)->off, 1, __ATOMIC_RELEASE);
 	u->left = true;
+	hold_links(u);
 	for (size_t i = 0; i < GROUPS; i++)
 		uprobe_links_close(&u->groups[i].links);
 	setpriority(PRIO_PROCESS, 0, u->nice);
@@ -612,12 +631,12 @@ static bool take(struct uprobe *u, const struct uprobe_head *h)
 /* Once nothing more is lost, the gap is a record: from when the ring was last known to be whole, until now. */
 static void note_gap(struct uprobe *u, uint64_t now)
 {
-	const uint64_t lost = lost_now(u);
+	const struct uprobe_control *control = uprobe_kernel_control(u->kernel);
+	const uint64_t unfollowed = __atomic_load_n(&control->unfollowed, __ATOMIC_ACQUIRE), lost = lost_now(u);
 
-	atomic_store(&u->shared->counts.dropped, lost + u->stale);
-	atomic_store(&u->shared->counts.unopened,
-		     u->unfollowed + u->calls.dropped +
-			     __atomic_load_n(&uprobe_kernel_control(u->kernel)->unstored, __ATOMIC_RELAXED));
+	atomic_store(&u->shared->counts.dropped, lost - unfollowed + u->stale);
+	atomic_store(&u->shared->counts.unopened, u->unfollowed + u->calls.dropped + unfollowed +
+		     __atomic_load_n(&control->unstored, __ATOMIC_RELAXED));
 	if (lost != u->lost && !u->losing_since_ns)
 		u->losing_since_ns = u->read_ns;
 	else if (u->losing_since_ns && (lost == u->lost || u->left) &&

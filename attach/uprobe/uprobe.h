@@ -37,9 +37,12 @@ must_check int uprobe_open(pid_t pid, struct shared *shared, const char *way, st
 
 /*
  * May functions have return probes? From Linux 6.11 on their return is a system call, which a seccomp filter of the
- * target may forbid, which would end it; since 6.14 filters are not asked.
+ * target may forbid, which would end it; since 6.14 filters are not asked. And a call in a signal handler, on an
+ * alternate stack above the thread's own one, makes the kernel forget the return probe of the call that the signal
+ * has interrupted, which ends the target: so not if there is such a stack; and if one comes later, those calls are
+ * left out, which only the way "session" can do.
  */
-bool uprobe_may_return(void);
+bool uprobe_may_return(const struct uprobe *u);
 
 /* Take all probes out; what was recorded can still be read. */
 void uprobe_leave(struct uprobe *u);

@@ -111,8 +111,10 @@ struct uprobe_control {
 	unsigned int sleeping;		/* the reader waits to be woken */
 	unsigned int off;		/* the watch is over: nothing is recorded */
 	unsigned int execed;		/* the process runs another program; then it is off, too */
+	unsigned int stack_above;	/* a thread has an alternate stack above its own */
 	unsigned long long lost;	/* records that found no space in the ring */
 	unsigned long long unstored;	/* calls whose arguments could not be stored */
+	unsigned long long unfollowed;	/* calls whose return may not be probed; in lost, too */
 	unsigned long long interval;	/* one byte in so many is chosen; 0: all calls are recorded */
 	/*
 	 * from one chosen byte to the next: with the same probability each, in units of the interval and of

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "attach/uprobe/uprobe_apart.h"
 #include "base/grow.h"
 #include "base/log.h"
 
@@ -21,6 +22,7 @@
 #define ATTACH_UPROBE_MULTI 48
 #define ATTACH_UPROBE_SESSION 57
 #define FLAG_RETURN 1u
+#define RETURNS_SINCE 614	/* below, the return is a system call that a seccomp filter may forbid */
 #define MULTI_SINCE 612		/* 6.12: the filter takes the process */
 
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
@@ -55,7 +57,7 @@ static int quiet(enum libbpf_print_level level, const char *format, va_list ap)
 	return 0;
 }
 
-int uprobe_kernel_version(void)
+static int uprobe_kernel_version(void)
 {
 	struct utsname u;
 	int major = 0, minor = 0;
@@ -97,6 +99,7 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	choose(k->object, "at_site", true, multi);
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	choose(k->object, "at_return", !session, multi);
+	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	r = bpf_object__load(k->object);
 	if (r < 0) {
 		bpf_object__close(k->object);
@@ -169,6 +172,18 @@ static int watch_process(struct uprobe_kernel *k)
 	return 0;
 }
 
+/* Run find_stacks for all threads. */
+static int look_at_stacks(struct uprobe_kernel *k)
+{
+	cleanup_close int link = bpf_link_create(program_fd(k->object, "find_stacks"), 0, BPF_TRACE_ITER, NULL);
+	cleanup_close int iter = link < 0 ? link : bpf_iter_create(link);
+	char nothing[64];
+
+	if (iter < 0)
+		return iter;
+	return read(iter, nothing, sizeof(nothing)) < 0 ? -errno : 0;
+}
+
 static int read_perf_type(void)
 {
 	cleanup_fclose FILE *f = fopen(UPROBE_TYPE, "re");
@@ -203,14 +218,22 @@ int uprobe_kernel_open(pid_t pid, enum uprobe_way way, struct uprobe_kernel **ou
 		r = map_control(k);
 	if (r == 0)
 		r = watch_process(k);
+	if (r == 0) {
+		k->control->tgid = (unsigned)pid;
+		r = k->way == UPROBE_WAY_SESSION ? look_at_stacks(k) : 0;
+	}
 	if (r < 0) {
 		explain(r, why, n);
 		uprobe_kernel_close(k);
 		return r;
 	}
-	k->control->tgid = (unsigned)pid;
 	*out = k;
 	return 0;
+}
+
+bool uprobe_kernel_may_return(const struct uprobe_kernel *k)
+{
+	return k->way == UPROBE_WAY_SESSION && uprobe_kernel_version() >= RETURNS_SINCE && !k->control->stack_above;
 }
 
 void uprobe_kernel_close(struct uprobe_kernel *k)
@@ -339,24 +362,65 @@ static int attach_perf(struct uprobe_kernel *k, const char *path, const struct u
 	return r;
 }
 
-int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
-			 bool returns, struct uprobe_links *links)
+struct attaching {
+	struct uprobe_kernel *k;
+	const char *path;
+	const struct uprobe_place *places;
+	size_t n;
+	bool returns;
+	struct uprobe_links *links;
+	int result;
+};
+
+static int attach(const struct attaching *a)
 {
+	struct uprobe_kernel *k = a->k;
 	int r = 0;
 
 	if (k->way == UPROBE_WAY_PERF)
-		return attach_perf(k, path, places, n, returns, links);
-	if (returns && k->way == UPROBE_WAY_SESSION)
-		return attach_multi(k, k->at_session, ATTACH_UPROBE_SESSION, 0, path, places, n, links);
-	if (returns)
-		r = attach_multi(k, k->at_return, ATTACH_UPROBE_MULTI, FLAG_RETURN, path, places, n, links);
-	return r < 0 ? r : attach_multi(k, k->at_site, ATTACH_UPROBE_MULTI, 0, path, places, n, links);
+		return attach_perf(k, a->path, a->places, a->n, a->returns, a->links);
+	if (a->returns && k->way == UPROBE_WAY_SESSION)
+		return attach_multi(k, k->at_session, ATTACH_UPROBE_SESSION, 0, a->path, a->places, a->n, a->links);
+	if (a->returns)
+		r = attach_multi(k, k->at_return, ATTACH_UPROBE_MULTI, FLAG_RETURN, a->path, a->places, a->n, a->links);
+	return r < 0 ? r : attach_multi(k, k->at_site, ATTACH_UPROBE_MULTI, 0, a->path, a->places, a->n, a->links);
+}
+
+static void attach_apart(void *arg)
+{
+	struct attaching *a = arg;
+
+	a->result = attach(a);
+}
+
+int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
+			 bool returns, struct uprobe_links *links)
+{
+	struct attaching a = { k, path, places, n, returns, links, 0 };
+
+	uprobe_apart(attach_apart, &a);
+	return a.result;
+}
+
+struct cutting {
+	struct uprobe_links *links;
+	size_t n;
+};
+
+static void cut_apart(void *arg)
+{
+	const struct cutting *c = arg;
+
+	while (c->links->n > c->n)
+		close(c->links->fds[--c->links->n]);
 }
 
 void uprobe_links_cut(struct uprobe_links *links, size_t n)
 {
-	while (links->n > n)
-		close(links->fds[--links->n]);
+	struct cutting c = { links, n };
+
+	if (links->n > n)
+		uprobe_apart(cut_apart, &c);
 }
 
 void uprobe_links_close(struct uprobe_links *links)

@@ -44,7 +44,8 @@ struct uprobe_kernel;
 must_check int uprobe_kernel_open(pid_t pid, enum uprobe_way way, struct uprobe_kernel **out, char *why, size_t n);
 void uprobe_kernel_close(struct uprobe_kernel *k);
 
-int uprobe_kernel_version(void);	/* 614: 6.14 */
+/* May functions have return probes (uprobe_may_return)? */
+bool uprobe_kernel_may_return(const struct uprobe_kernel *k);
 enum uprobe_way uprobe_kernel_way(const struct uprobe_kernel *k);
 const char *uprobe_way_name(enum uprobe_way way);	/* "uprobe session", "uprobe_multi", "perf events" */
 

@@ -15,8 +15,9 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	return -EOPNOTSUPP;
 }
 
-bool uprobe_may_return(void)
+bool uprobe_may_return(const struct uprobe *u)
 {
+	(void)u;
 	return false;
 }
 

@@ -73,7 +73,7 @@ static int open_planting(struct session *s)
 		/* a sample is of requested sizes: no others are known when a call begins */
 		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes, .shadow_stack = s->at.target.shadow_stack,
 		.kernel = s->at.link.uprobe,
-		.kernel_returns = s->at.link.uprobe && uprobe_may_return(),
+		.kernel_returns = s->at.link.uprobe && uprobe_may_return(s->at.link.uprobe),
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
 				  : procfs_open_mem(s->at.target.pid),

@@ -7,7 +7,6 @@
 
 #include "base/grow.h"
 #include "report/ledger/ledger_parts.h"
-#include "report/sampling/byte_sample.h"
 
 /* --- memory --- */
 
@@ -180,11 +179,6 @@ const char *ledger_family_name(const struct ledger *l, uint32_t family)
 	const char *name = family < l->defs.nfamilies ? l->defs.families[family].name : NULL;
 
 	return name ? name : "unnamed";
-}
-
-uint64_t ledger_weight(const struct ledger *l, taddr addr, const struct live_block *b)
-{
-	return byte_sample_weight(l->run.sample_bytes, b->size, addr, b->birth_us);
 }
 
 uint64_t ledger_age_us(const struct ledger *l, uint64_t birth_us)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/ledger/ledger_parts.h"
+#include "report/sampling/byte_sample.h"
 
 /* --- stacks --- */
 
@@ -94,6 +95,11 @@ const struct place *ledger_place(struct ledger *l, uint32_t family, uint32_t sta
 bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct live_block *out)
 {
 	return family < l->nbooks && live_get(l->books[family].live, addr, out);
+}
+
+uint64_t ledger_weight(const struct ledger *l, taddr addr, const struct live_block *b)
+{
+	return byte_sample_weight(l->run.sample_bytes, b->size, addr, b->birth_us);
 }
 
 const struct object *ledger_object(const struct ledger *l, uint32_t family, taddr addr)

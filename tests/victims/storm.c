@@ -9,6 +9,7 @@
  *	signals		start the signal storm: a child sends queued signals with
  *			serial numbers to the process, a thread sends others to
  *			single hot threads, until the end
+ *	now		{"turns", "eintr", "odd", "damaged"} so far
  *	miss		count a signal as sent that was not: "end" must report it as lost
  *	end		{"eintr", "odd", "damaged", "sent", "lost", "doubled", "wrong_info",
  *			 "mask_kept", "turns", "idle_kinds": wakes per kind of sleep}
@@ -287,6 +288,21 @@ static void print_kinds(void)
 	}
 }
 
+static void print_now(void)
+{
+	uint64_t turns = 0, damaged = 0, eintr = 0, odd = 0;
+
+	for (unsigned i = 0; i < nworkers; i++) {
+		turns += workers[i].turns;
+		damaged += workers[i].damaged;
+		eintr += workers[i].eintr;
+		odd += workers[i].odd;
+	}
+	printf("{\"turns\": %llu, \"eintr\": %llu, \"odd\": %llu, \"damaged\": %llu}\n", (unsigned long long)turns,
+	       (unsigned long long)eintr, (unsigned long long)odd, (unsigned long long)damaged);
+	fflush(stdout);
+}
+
 static void finish(void)
 {
 	uint64_t turns = 0, damaged = 0, eintr = 0, odd = 0;
@@ -330,6 +346,8 @@ int main(int argc, char **argv)
 	while (strcmp(victim_order(line), "end") != 0)
 		if (strcmp(line, "signals") == 0 && !storming)
 			start_storm();
+		else if (strcmp(line, "now") == 0)
+			print_now();
 		else if (strcmp(line, "miss") == 0)
 			thread_sent++;
 	finish();
