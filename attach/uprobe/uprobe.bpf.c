@@ -71,8 +71,6 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-extern _Bool bpf_session_is_return(void) __ksym __weak;
-
 /* --- space in the ring --- */
 
 static __always_inline int lose(void)
@@ -181,6 +179,19 @@ static __always_inline void read_load(struct uprobe_hit *h, const struct uprobe_
 	h->loads_read |= 1u << i;
 }
 
+/*
+ * Not static, as readable() below: the verifier goes through such a function once, not once for each call of it,
+ * which for all sizes of records takes it most of the time that attaching takes.
+ */
+__noinline int read_loads(struct uprobe_hit *h, const struct uprobe_site *asks, __u64 result)
+{
+	if (!h || !asks)
+		return 0;
+	for (__u32 i = 0; i < UPROBE_LOADS; i++)
+		read_load(h, &asks->loads[i], i, result);
+	return 0;
+}
+
 /* --- records with registers and a slice --- */
 
 static __always_inline void copy_regs(struct uprobe_hit *h, const struct pt_regs *r)
@@ -237,14 +248,12 @@ static __always_inline void fill_hit(struct uprobe_hit *h, struct pt_regs *ctx, 
 	fill_head(&h->head, n, UPROBE_HIT, 0);
 	if (h->outer != (__u32)n)
 		asks = bpf_map_lookup_elem(&sites, &h->outer);
-	if (!asks || !(asks->flags & UPROBE_LOADED))
-		return;
-	for (__u32 i = 0; i < UPROBE_LOADS; i++)
-		read_load(h, &asks->loads[i], i, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
+	if (asks && asks->flags & UPROBE_LOADED)
+		read_loads(h, asks, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
 }
 
 /* How many of @n bytes at @sp can be read: up to the first page that is not there. */
-static __noinline __u64 readable(__u64 sp, __u64 n)
+__noinline __u64 readable(__u64 sp, __u64 n)
 {
 	__u64 page = (sp | (PAGE - 1)) + 1;
 	char byte;
@@ -374,6 +383,15 @@ int at_site(struct pt_regs *ctx)
 	return s->flags & UPROBE_BRIEF ? put_brief(ctx, n, 0) : put_hit(ctx, s, n);
 }
 
+/*
+ * In a session: at the return the registers are those of the caller. (bpf_session_is_return answers it, too, but with
+ * a function of the kernel's the loader must read all of the kernel's types, which takes it 40 ms.)
+ */
+static __always_inline _Bool is_return(struct pt_regs *ctx)
+{
+	return bpf_get_func_ip(ctx) != ctx->rip;
+}
+
 /* UPROBE_RETURNS, in the three ways that kernels have. */
 SEC("uprobe")
 int at_session(struct pt_regs *ctx)
@@ -383,7 +401,7 @@ int at_session(struct pt_regs *ctx)
 
 	if (!s)
 		return 0;
-	if (bpf_session_is_return())
+	if (is_return(ctx))
 		return put_hit(ctx, s, n);
 	if (s->flags & UPROBE_OPENS)
 		opened(ctx, s, n);
