@@ -222,13 +222,19 @@ void uprobe_leave(struct uprobe *u)
 	begin_closing(u);
 }
 
+void uprobe_wait_left(struct uprobe *u)
+{
+	if (u->closing)
+		pthread_join(u->closer, NULL);
+	u->closing = false;
+}
+
 void uprobe_close(struct uprobe *u)
 {
 	if (!u)
 		return;
 	uprobe_leave(u);
-	if (u->closing)
-		pthread_join(u->closer, NULL);
+	uprobe_wait_left(u);
 	uprobe_reader_fini(&u->reader);
 	uprobe_kernel_close(u->kernel);
 	uprobe_calls_fini(&u->calls);

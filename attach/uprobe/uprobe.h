@@ -42,6 +42,11 @@ bool uprobe_may_return(void);
 
 /* Begin to take all probes out, and record nothing more; what was recorded can still be read. */
 void uprobe_leave(struct uprobe *u);
+/*
+ * Wait until they are out. No signal may end us before: the kernel does not put back the code of a process for a
+ * thread that is being killed.
+ */
+void uprobe_wait_left(struct uprobe *u);
 void uprobe_close(struct uprobe *u);	/* all are out. NULL is fine */
 
 /* "uprobe session", ... */
