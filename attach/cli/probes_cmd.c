@@ -120,7 +120,7 @@ static int print_plans(struct printing *p, const struct target_info *t)
 
 		if (!m->img)
 			continue;
-		r = planting_plan_module(m, d, rs->rules, rs->nrules, &options, &set);
+		r = planting_plan_module(m, d, rs->rules, rs->nrules, &options, -1, &set);
 		if (r < 0)
 			break;
 		print_module(p, m, d, &set);

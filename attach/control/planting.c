@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/target/allocators.h"
 #include "attach/target/linker.h"
 #include "base/log.h"
 #include "trace/probenote.h"
@@ -70,7 +71,7 @@ static size_t rules_for(const struct module *m, const struct rule *rules, size_t
 }
 
 int planting_plan_module(const struct module *m, struct decoder *d, const struct rule *rules, size_t nrules,
-			 const struct plan_options *options, struct plan_set *set)
+			 const struct plan_options *options, int mem, struct plan_set *set)
 {
 	cleanup_free struct rule *mine = malloc((nrules + 1) * sizeof(*mine));
 	cleanup_free uint16_t *index = malloc((nrules + 1) * sizeof(*index));
@@ -80,6 +81,7 @@ int planting_plan_module(const struct module *m, struct decoder *d, const struct
 	if (!mine || !index)
 		return -ENOMEM;
 	here.glibc_chunks = module_is_glibc(m);
+	here.other_returns = here.kernel_returns && allocator_ignores_stack(m, mem);
 	here.all = rules;
 	here.nall = nrules;
 	r = plan_module(m->img, d, mine, rules_for(m, rules, nrules, mine, index), &here, set);
@@ -223,7 +225,7 @@ static int plan_one(struct planting *p, struct module *m)
 
 	if (p->own.plan)
 		return p->own.plan(p->own.ctx, m);
-	r = planting_plan_module(m, p->decoder, p->rules, p->nrules, &p->options, &set);
+	r = planting_plan_module(m, p->decoder, p->rules, p->nrules, &p->options, p->mem, &set);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r == 0 && i < set.n; i++)

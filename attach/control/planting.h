@@ -80,11 +80,12 @@ must_check int planting_init(struct planting *p, struct link *link, struct modul
 void planting_fini(struct planting *p);
 
 /*
- * Plan all of @rules that can concern @m; the plans refer to @rules by their numbers there. Call
- * plan_set_fini. 0 or -ENOMEM.
+ * Plan all of @rules that can concern @m; the plans refer to @rules by their numbers there. @mem: /proc/PID/mem, needed
+ * for return probes. Call plan_set_fini. 0 or -ENOMEM.
  */
 must_check int planting_plan_module(const struct module *m, struct decoder *d, const struct rule *rules,
-				    size_t nrules, const struct plan_options *options, struct plan_set *set);
+				    size_t nrules, const struct plan_options *options, int mem,
+				    struct plan_set *set);
 
 /* Plan the modules that are mapped and new. 0 or -ENOMEM. It touches nothing in the target. */
 must_check int planting_plan(struct planting *p);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "attach/events/code_copies.h"
 #include "attach/events/recorder.h"
@@ -20,6 +21,7 @@
 #define ARENA_LOWEST 0x700000000000ull
 #define MAPS_MAX (16u << 20)
 #define THREADS_MAX 4096u	/* the threads whose children are looked for */
+#define STAT_MAX 4096u
 
 static char *read_file(pid_t pid, const char *name, size_t most)
 {
@@ -109,6 +111,22 @@ bool processes_is_child(const char *status, pid_t of)
 	return line && sscanf(line, "\nPPid: %d", &parent) == 1 && parent == of;
 }
 
+unsigned processes_threads(const char *status)
+{
+	const char *line = strstr(status, "\nThreads:");
+	unsigned n = 0;
+
+	return line && sscanf(line, "\nThreads: %u", &n) == 1 ? n : 0;
+}
+
+pid_t processes_parent(const char *stat)
+{
+	const char *rest = strrchr(stat, ')');
+	int parent;
+
+	return rest && sscanf(rest, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
 /*
  * The command line, because worker processes describe themselves there; if there is none, the name. Read only
  * once: the kernel locks the process's memory for it.
@@ -168,6 +186,7 @@ static void record_itself(struct processes *p, struct recorder *r, uint64_t now_
 		return;
 	if (!p->name[0])
 		read_name(p->pid, status, p->name);
+	p->threads = processes_threads(status);
 	record(r, p->pid, p->name, status, maps, now_ns);
 	if (maps)
 		record_code(p, r, maps, now_ns, first);
@@ -223,17 +242,13 @@ static void find_children_of(struct processes *p, pid_t tid)
 	}
 }
 
-static void find_children(struct processes *p, bool of_all_threads)
+static void find_children_by_threads(struct processes *p)
 {
 	char path[64];
 	cleanup_closedir DIR *dir = NULL;
 	struct dirent *d;
 	unsigned n = 0;
 
-	if (!of_all_threads) {
-		find_children_of(p, p->pid);
-		return;
-	}
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
 	dir = opendir(path);
 	while (dir && n < THREADS_MAX && (d = readdir(dir)))
@@ -241,6 +256,38 @@ static void find_children(struct processes *p, bool of_all_threads)
 			find_children_of(p, (pid_t)strtol(d->d_name, NULL, 10));
 			n++;
 		}
+}
+
+static void find_children_by_parents(struct processes *p)
+{
+	cleanup_closedir DIR *dir = opendir("/proc");
+	struct dirent *d;
+
+	while (dir && (d = readdir(dir))) {
+		const pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+		cleanup_free char *stat = pid > 0 ? read_file(pid, "stat", STAT_MAX) : NULL;
+
+		if (stat && processes_parent(stat) == p->pid)
+			add_child(p, pid);
+	}
+}
+
+/* The number of links of /proc is that of all processes, and a few more. */
+static bool fewer_processes_than(unsigned n)
+{
+	struct stat st;
+
+	return stat("/proc", &st) == 0 && st.st_nlink < n;
+}
+
+static void find_children(struct processes *p, bool of_all_threads)
+{
+	if (!of_all_threads)
+		find_children_of(p, p->pid);
+	else if (fewer_processes_than(p->threads))
+		find_children_by_parents(p);
+	else
+		find_children_by_threads(p);
 }
 
 void processes_sample(struct processes *p, struct recorder *r, uint64_t now_ns, bool last)

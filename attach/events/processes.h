@@ -5,7 +5,7 @@
  *
  * Children are not watched, but this shows if one of them grows. At most MEMORY_CHILDREN of them are read,
  * the first that are found; children of threads other than the first are searched only at the beginning and
- * at the end. A child that is born during the watch is recorded from the second sample on: otherwise a
+ * at the end: in the lists of the threads, or if these are more than all processes of the machine, in theirs. A child that is born during the watch is recorded from the second sample on: otherwise a
  * process that forks for each request would fill the trace.
  */
 #ifndef MM_PROCESSES_H
@@ -30,6 +30,7 @@ struct processes {
 		char name[PROCESS_NAME];	/* "": not read yet */
 	} children[MEMORY_CHILDREN];
 	size_t nchildren;
+	unsigned threads;	/* how many it had at the last time */
 	uint64_t next_ns;	/* CLOCK_MONOTONIC */
 	bool begun;
 	uint64_t code_copies;	/* at the first time: bytes (attach/events/code_copies.h) */
@@ -47,5 +48,7 @@ void processes_sample(struct processes *p, struct recorder *r, uint64_t now_ns, 
  */
 bool processes_parse(const char *status, const char *maps, struct memory_point *out);
 bool processes_is_child(const char *status, pid_t of);
+unsigned processes_threads(const char *status);		/* 0: not known */
+pid_t processes_parent(const char *stat);		/* of /proc/PID/stat; 0: not known */
 
 #endif

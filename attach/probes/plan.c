@@ -26,6 +26,7 @@
 #include "attach/probes/plan_exits.h"
 #include "attach/probes/plansite.h"
 #include "attach/probes/resolve.h"
+#include "attach/probes/return_probe.h"
 #include "attach/probes/trap_place.h"
 
 /* --- scan --- */
@@ -262,7 +263,7 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	char why[160];
 
 	/* also a wrapper: what it calls may be behind the entry of the function that is probed (posix_memalign) */
-	if (pl->opt->kernel_returns && reads_chunk(p, pl->opt)) {
+	if (may_probe_return(pl, p, b)) {
 		plan_returns(pl, p, b);
 	} else if (is_wrapper(pl, p, b)) {
 		plan_no_trap(p, expr_is_load(&p->rule->ptr)

@@ -10,7 +10,7 @@
  *               if=arg2==0): entry and exits
  *   two stops   exits not all found: entry and the return address, planted when it is first seen
  *   one probe   with the kernel's traps, a function of the heap: its entry and return; no other function gets a
- *               return probe, as an exception that passes it would end the target
+ *               return probe, as an exception that passes it would end the target (return_probe.h)
  *   no trap     wrappers that allocate only through a function that is trapped itself: by a call (glibc's
  *               posix_memalign: the hit is there, and distinguished by the return address) or a jump
  *   calls       in a sampled watch: traps are planted after the calls of the function
@@ -52,10 +52,11 @@ struct plan_options {
 	bool shadow_stack;
 	/*
 	 * the kernel traps (attach/uprobe): an instruction that it emulates is preferred at an entry, any can be an
-	 * exit, and functions of glibc's heap, which never throw, are probed at their entry and their return
+	 * exit, and functions of a heap that never throw are probed at their entry and their return (return_probe.h)
 	 */
 	bool kernel;
 	bool kernel_returns;	/* return probes may be used at all */
+	bool other_returns;	/* this file is an allocator that never looks at the stack of its callers */
 	/*
 	 * every rule of the run: a function that the file calls may be watched in another module. NULL: only
 	 * those planned

@@ -51,7 +51,7 @@ static int add_exits(struct sampling *s, struct module *m)
 
 		if (t->level || !sampling_targets_in(&s->targets, i, m))
 			continue;
-		r = planting_plan_module(m, p->decoder, &p->rules[t->rule], 1, &p->options, &set);
+		r = planting_plan_module(m, p->decoder, &p->rules[t->rule], 1, &p->options, p->mem, &set);
 		for (size_t k = 0; r == 0 && k < set.n; k++)
 			for (size_t n = 0; set.plans[k].kind == PLAN_EXITS && n < set.plans[k].nsites; n++)
 				(void)!sampling_sites_add_exit(&s->sites, m, &set.plans[k].sites[n], i);

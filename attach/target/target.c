@@ -160,7 +160,7 @@ static void read_thread(struct target_info *t, pid_t tid)
 	free(status);
 }
 
-static void read_threads(struct target_info *t)
+void target_read_threads(struct target_info *t)
 {
 	struct dirent *d;
 	char path[32];
@@ -305,7 +305,6 @@ static int read_process(struct target_info *t)
 	t->not_dumpable = is_not_dumpable(t);
 	t->other_user_ns = in_other_user_ns(t->pid);
 	t->bits = read_bits(t->pid);
-	read_threads(t);
 	err = read_exe_name(t);
 	return err ? err : read_argv(t);
 }
@@ -323,7 +322,7 @@ static int find_process_of(pid_t id, pid_t *pid)
 	return *pid > 0 ? 0 : -ESRCH;
 }
 
-int target_read(pid_t id, struct target_info *out)
+int target_read_process(pid_t id, struct target_info *out)
 {
 	int err;
 
@@ -339,6 +338,15 @@ int target_read(pid_t id, struct target_info *out)
 		log_info("%d is a thread of process %d (%s): that process is meant", (int)id, (int)out->pid,
 			 out->comm);
 	return 0;
+}
+
+int target_read(pid_t id, struct target_info *out)
+{
+	int err = target_read_process(id, out);
+
+	if (!err)
+		target_read_threads(out);
+	return err;
 }
 
 void target_fini(struct target_info *t)

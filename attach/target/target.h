@@ -54,6 +54,13 @@ struct target_info {
 must_check int target_read(pid_t id, struct target_info *out);
 void target_fini(struct target_info *t);
 
+/*
+ * The two parts of it: without its threads, so that its tracer is not known, nor the state of a process whose first
+ * thread has ended; and what those add, which takes 20 us a thread.
+ */
+must_check int target_read_process(pid_t id, struct target_info *out);
+void target_read_threads(struct target_info *t);
+
 /* The command line for users, or [comm] if there is none; appended to @sb. */
 void target_format_cmdline(const struct target_info *t, struct strbuf *sb);
 

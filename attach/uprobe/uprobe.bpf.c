@@ -101,8 +101,6 @@ struct {
 	__type(value, struct sampling);
 } samplings SEC(".maps");
 
-extern _Bool bpf_session_is_return(void) __ksym __weak;
-
 /* Of the kernel's types, what is read here; where it is in them is found when the program is loaded. */
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
@@ -247,6 +245,19 @@ static __always_inline void read_load(struct uprobe_hit *h, const struct uprobe_
 		return;
 	h->loads[i] = value;
 	h->loads_read |= 1u << i;
+}
+
+/*
+ * Not static, as readable() below: the verifier goes through such a function once, not once for each call of it,
+ * which for all sizes of records takes it most of the time that attaching takes.
+ */
+__noinline int read_loads(struct uprobe_hit *h, const struct uprobe_site *asks, __u64 result)
+{
+	if (!h || !asks)
+		return 0;
+	for (__u32 i = 0; i < UPROBE_LOADS; i++)
+		read_load(h, &asks->loads[i], i, result);
+	return 0;
 }
 
 /* --- the sample --- */
@@ -423,14 +434,12 @@ static __always_inline void fill_hit(struct uprobe_hit *h, struct pt_regs *ctx, 
 		find_call(h, s, entry_sp(ctx, s));
 	if (h->outer != (__u32)n)
 		asks = bpf_map_lookup_elem(&sites, &h->outer);
-	if (!asks || !(asks->flags & UPROBE_LOADED))
-		return;
-	for (__u32 i = 0; i < UPROBE_LOADS; i++)
-		read_load(h, &asks->loads[i], i, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
+	if (asks && asks->flags & UPROBE_LOADED)
+		read_loads(h, asks, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
 }
 
 /* How many of @n bytes at @sp can be read: up to the first page that is not there. */
-static __noinline __u64 readable(__u64 sp, __u64 n)
+__noinline __u64 readable(__u64 sp, __u64 n)
 {
 	__u64 page = (sp | (PAGE - 1)) + 1;
 	char byte;
@@ -689,6 +698,15 @@ int find_stacks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/*
+ * In a session: at the return the registers are those of the caller. (bpf_session_is_return answers it, too, but with
+ * a function of the kernel's the loader must read all of the kernel's types, which takes it 40 ms.)
+ */
+static __always_inline _Bool is_return(struct pt_regs *ctx)
+{
+	return bpf_get_func_ip(ctx) != ctx->rip;
+}
+
 /* UPROBE_RETURNS, in the three ways that kernels have. A session that returns 1 has no return. */
 SEC("uprobe")
 int at_session(struct pt_regs *ctx)
@@ -698,7 +716,7 @@ int at_session(struct pt_regs *ctx)
 
 	if (!s)
 		return 0;
-	if (bpf_session_is_return()) {
+	if (is_return(ctx)) {
 		returned(ctx, s, n);
 		return 0;
 	}

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +73,8 @@ struct uprobe {
 	const struct rule *rules;	/* of a sample; NULL: all calls are recorded */
 	uint64_t stale, unfollowed;
 	bool left, execed, ended;
+	pthread_t closer;		/* if closing: after uprobe_leave the links are its own */
+	bool closing;
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -163,7 +167,8 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	u = make(pid, shared);
 	if (!u)
 		return -ENOMEM;
-	r = uprobe_kernel_open(pid, way_of(way), &u->kernel, why, n);
+	atomic_store(&shared->threads, count_threads(pid));
+	r = uprobe_kernel_open(pid, atomic_load(&shared->threads), way_of(way), &u->kernel, why, n);
 	if (r == 0)
 		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), UPROBE_RING);
 	if (r == 0)
@@ -175,7 +180,6 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	uprobe_kernel_control(u->kernel)->off = 1;
 	uprobe_kernel_control(u->kernel)->slice_bytes = shared->slice_bytes;
 	uprobe_kernel_control(u->kernel)->slice_guess = smaller(shared->slice_bytes, FIRST_GUESS);
-	atomic_store(&shared->threads, count_threads(pid));
 	/* no thread of the target waits for us: on a busy machine we must have a processor before the ring is full */
 	sched_priority_ask();
 	*out = u;
@@ -215,17 +219,45 @@ static void hold_links(const struct uprobe *u)
 	uprobe_hold(u->pid, u->pidfd, fds, n);
 }
 
+static void *close_links(void *arg)
+{
+	struct uprobe *u = arg;
+
+	for (size_t i = 0; i < GROUPS; i++)
+		uprobe_links_close(&u->groups[i].links);
+	return NULL;
+}
+
+/* The kernel waits, 10 to 50 ms a link: that is left to a thread, while the report is made. */
+static void begin_closing(struct uprobe *u)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	u->closing = !pthread_create(&u->closer, NULL, close_links, u);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!u->closing)
+		close_links(u);
+}
+
 void uprobe_leave(struct uprobe *u)
 {
-	if (!u->kernel)
+	if (!u->kernel || u->left)
 		return;
 	/* taking the probes out takes longer than the ring lasts */
 	__atomic_store_n(&uprobe_kernel_control(u->kernel)->off, 1, __ATOMIC_RELEASE);
 	u->left = true;
 	hold_links(u);
-	for (size_t i = 0; i < GROUPS; i++)
-		uprobe_links_close(&u->groups[i].links);
 	setpriority(PRIO_PROCESS, 0, u->nice);
+	begin_closing(u);
+}
+
+void uprobe_wait_left(struct uprobe *u)
+{
+	if (u->closing)
+		pthread_join(u->closer, NULL);
+	u->closing = false;
 }
 
 void uprobe_close(struct uprobe *u)
@@ -233,6 +265,7 @@ void uprobe_close(struct uprobe *u)
 	if (!u)
 		return;
 	uprobe_leave(u);
+	uprobe_wait_left(u);
 	uprobe_reader_fini(&u->reader);
 	uprobe_kernel_close(u->kernel);
 	uprobe_calls_fini(&u->calls);
@@ -435,6 +468,9 @@ int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 
 	if (!places || !done)
 		return -ENOMEM;
+	/* a module that was loaded at the end: of it nothing will be recorded */
+	if (u->left)
+		return 0;
 	r = uprobe_files_init(&files, u->pid);
 	for (collect(u, &files, sites, r == 0 ? n : 0, done, &b); r == 0 && b.n;
 	     collect(u, &files, sites, n, done, &b))
@@ -450,7 +486,7 @@ void uprobe_forget(struct uprobe *u, uint32_t first, uint32_t n)
 
 		u->group_of[i] = NO_GROUP;
 		u->generation[i]++;
-		if (number != NO_GROUP && --u->groups[number].sites == 0)
+		if (number != NO_GROUP && --u->groups[number].sites == 0 && !u->left)
 			uprobe_links_close(&u->groups[number].links);
 	}
 }

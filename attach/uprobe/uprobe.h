@@ -44,9 +44,14 @@ must_check int uprobe_open(pid_t pid, struct shared *shared, const char *way, st
  */
 bool uprobe_may_return(const struct uprobe *u);
 
-/* Take all probes out; what was recorded can still be read. */
+/* Begin to take all probes out, and record nothing more; what was recorded can still be read. */
 void uprobe_leave(struct uprobe *u);
-void uprobe_close(struct uprobe *u);	/* NULL is fine */
+/*
+ * Wait until they are out. No signal may end us before: the kernel does not put back the code of a process for a
+ * thread that is being killed.
+ */
+void uprobe_wait_left(struct uprobe *u);
+void uprobe_close(struct uprobe *u);	/* all are out. NULL is fine */
 
 /* "uprobe session", ... */
 const char *uprobe_way(const struct uprobe *u);

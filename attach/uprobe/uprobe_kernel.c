@@ -30,8 +30,17 @@
 extern const unsigned char uprobe_object[];	/* the compiled uprobe.bpf.c */
 extern const uint64_t uprobe_object_size;
 
+/*
+ * The table of open calls is allocated when it is made, 0.3 ms for a thousand. The kernel hands its entries to the
+ * processors by 128, and takes the oldest ones when there is none left.
+ */
+#define CALLS_LEAST 8192u
+#define CALLS_PER_THREAD 8u
+#define CALLS_PER_PROCESSOR 512u
+
 struct uprobe_kernel {
 	pid_t pid;
+	uint32_t threads;
 	enum uprobe_way way;
 	struct bpf_object *object;
 	int at_site, at_session, at_return;
@@ -86,6 +95,17 @@ static int map_fd(const struct bpf_object *o, const char *name)
 	return bpf_map__fd(bpf_object__find_map_by_name(o, name));
 }
 
+/* At most as many as the program says. */
+static void size_calls(struct bpf_object *o, uint32_t threads)
+{
+	struct bpf_map *calls = bpf_object__find_map_by_name(o, "calls");
+	const uint64_t wanted = CALLS_LEAST + (uint64_t)threads * CALLS_PER_THREAD +
+				(uint64_t)libbpf_num_possible_cpus() * CALLS_PER_PROCESSOR;
+
+	if (wanted < bpf_map__max_entries(calls))
+		(void)!bpf_map__set_max_entries(calls, (uint32_t)wanted);
+}
+
 static int load(struct uprobe_kernel *k, enum uprobe_way way)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "mmattach");
@@ -100,6 +120,7 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	choose(k->object, "at_return", !session, multi);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
+	size_calls(k->object, k->threads);
 	r = bpf_object__load(k->object);
 	if (r < 0) {
 		bpf_object__close(k->object);
@@ -203,14 +224,15 @@ static void explain(int r, char *why, size_t n)
 		snprintf(why, n, "the kernel does not take the BPF programs: %s", strerror(-r));
 }
 
-int uprobe_kernel_open(pid_t pid, enum uprobe_way way, struct uprobe_kernel **out, char *why, size_t n)
+int uprobe_kernel_open(pid_t pid, uint32_t threads, enum uprobe_way way, struct uprobe_kernel **out, char *why,
+		       size_t n)
 {
 	struct uprobe_kernel *k = calloc(1, sizeof(*k));
 	int r;
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = pid, .at_site = -1, .at_session = -1, .at_return = -1,
+	*k = (struct uprobe_kernel){ .pid = pid, .threads = threads, .at_site = -1, .at_session = -1, .at_return = -1,
 				     .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, way);

@@ -38,10 +38,11 @@ struct uprobe_links {
 struct uprobe_kernel;
 
 /*
- * Load the programs, for the process @pid. UPROBE_WAY_AUTO: the first way that this kernel has. 0; -EPERM, -ENOSYS
- * and others: @why is the reason, for the user.
+ * Load the programs, for the process @pid, which has @threads threads now. UPROBE_WAY_AUTO: the first way that this
+ * kernel has. 0; -EPERM, -ENOSYS and others: @why is the reason, for the user.
  */
-must_check int uprobe_kernel_open(pid_t pid, enum uprobe_way way, struct uprobe_kernel **out, char *why, size_t n);
+must_check int uprobe_kernel_open(pid_t pid, uint32_t threads, enum uprobe_way way, struct uprobe_kernel **out,
+				  char *why, size_t n);
 void uprobe_kernel_close(struct uprobe_kernel *k);
 
 /* May functions have return probes (uprobe_may_return)? */

@@ -26,6 +26,11 @@ void uprobe_leave(struct uprobe *u)
 	(void)u;
 }
 
+void uprobe_wait_left(struct uprobe *u)
+{
+	(void)u;
+}
+
 void uprobe_close(struct uprobe *u)
 {
 	(void)u;

@@ -44,17 +44,18 @@ static bool wants_uprobe(const struct attached *a)
 }
 
 /* May it be watched, or scanned? 0 or -EPERM (logged). */
-static int check(const struct attached *a)
+static int check(struct attached *a)
 {
-	struct target_info as_seen = a->target;
 	struct diagnose_self self;
 	struct diagnosis d;
 
 	diagnose_read_self(&self);
 	/* the kernel's probes need neither to be the tracer nor a signal */
+	if (!wants_uprobe(a) || a->target.state == 'Z')
+		target_read_threads(&a->target);
 	if (wants_uprobe(a))
-		as_seen.tracer_pid = 0;
-	if (!diagnose_before(&as_seen, &self, &d) &&
+		a->target.tracer_pid = 0;
+	if (!diagnose_before(&a->target, &self, &d) &&
 	    !(plants(a) && !wants_uprobe(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d)))
 		return 0;
 	diagnose_log(&d);
@@ -71,7 +72,7 @@ static int find_own(struct attached *a)
 	if (a->opt->name)
 		r = target_find(a->opt->name, &pid, &listing);
 	if (r == 0)
-		r = target_read(pid, &a->target);
+		r = target_read_process(pid, &a->target);
 	if (r < 0) {
 		diagnose_lookup(a->opt->pid, a->opt->name, r, strbuf_str(&listing), &d);
 		diagnose_log(&d);

@@ -197,6 +197,8 @@ static int report(struct session *s)
 	interim_end(&s->metrics, s->signals);
 	facts_log_missing(&s->watch);
 	r = session_record_end(s, &trace);
+	if (s->at.link.uprobe)
+		uprobe_wait_left(s->at.link.uprobe);
 	let_signals_end_us(s);
 	/* a watch that begins under gdb ends with a trace: a user who wants a report makes one from it */
 	if (r == 0 && s->opt->command != COMMAND_GDB)

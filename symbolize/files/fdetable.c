@@ -9,6 +9,7 @@
 
 #define HEAD 12		/* version, three encodings, pointer to .eh_frame, number of entries */
 #define ENTRY 8
+#define CIE_HEAD 9	/* length, zero, version */
 #define FDE_RANGE 16	/* of an FDE: length, pointer to its CIE, begin, size; four bytes each */
 
 static int32_t read_s32(const uint8_t *p)
@@ -97,4 +98,23 @@ bool fdetable_same(const struct fdetable *t, taddr lo, taddr hi)
 		return false;
 	end = n ? end_of(t, n - 1) : 0;
 	return (lo < end) == (hi < end);
+}
+
+/* The CIE's offset of the FDE at offset @at is in its second word, backwards from there. */
+const char *fdetable_augmentation(const struct fdetable *t, taddr addr)
+{
+	const size_t n = upto(t, addr);
+	uint64_t at, cie;
+
+	if (!t->n)
+		return NULL;
+	if (!n || addr >= end_of(t, n - 1))
+		return "";
+	at = t->base + (uint64_t)(int64_t)read_s32(t->entries + (n - 1) * ENTRY + 4) - t->frames_addr;
+	cie = at + 4 - (uint32_t)read_s32(t->frames + at + 4);
+	if (cie >= t->frames_size || t->frames_size - cie < CIE_HEAD)
+		return NULL;
+	if (!memchr(t->frames + cie + CIE_HEAD, 0, t->frames_size - cie - CIE_HEAD))
+		return NULL;
+	return (const char *)t->frames + cie + CIE_HEAD;
 }

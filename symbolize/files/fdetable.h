@@ -2,8 +2,8 @@
 /*
  * fdetable: where the functions that can be unwound begin and end, from the sorted table in .eh_frame_hdr.
  *
- * It is used only for symbols without a size (hand-written assembly): such a symbol must not name the code of
- * another function. Only the form that all linkers write is read (four-byte offsets from the table itself).
+ * It is used for symbols without a size (hand-written assembly), as such a symbol must not name the code of another
+ * function; and where it matters if an exception stops at a function. Only the form that all linkers write is read (four-byte offsets from the table itself).
  * Lookups work in place, without allocation.
  */
 #ifndef MM_FDETABLE_H
@@ -33,5 +33,11 @@ void fdetable_init(struct fdetable *t, Elf *elf);
  * <= @hi).
  */
 bool fdetable_same(const struct fdetable *t, taddr lo, taddr hi);
+
+/*
+ * How the FDE of the function at @addr is augmented, by its CIE: "zR", or "zPLR" if it may have an LSDA, which makes
+ * the unwinder of an exception stop there. "": no FDE covers it. NULL: not known. The elf's.
+ */
+const char *fdetable_augmentation(const struct fdetable *t, taddr addr);
 
 #endif

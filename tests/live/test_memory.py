@@ -2,13 +2,14 @@
 """The kernel's figures for the process's memory, beside the watched blocks: growth that no watched block
 explains, children that grow, runtimes with a heap of their own."""
 import json
+import os
 import re
 import shutil
 import subprocess
 
 import pytest
 
-from harness import MMATTACH, VICTIMS, Program
+from harness import MMATTACH, VICTIMS, Program, children, wait_for
 from untouched import assert_untouched
 from unwrapped import unwrapped
 
@@ -125,6 +126,18 @@ def test_children_come_first(victim, tmp_path):
     run = subprocess.run([MMATTACH, "-p", str(most["pid"]), "-d", "1s", "--format", "json"], stdout=subprocess.PIPE, check=True)
     group = json.loads(run.stdout)["groups"][0]
     assert any(frame["function"] == "child" for frame in group["stack"])
+    assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("others", [3, 2000])
+def test_child_of_a_thread(victim, tmp_path, others):
+    """Found in the thread's list, or if threads are more than processes, in that of all processes."""
+    target = victim("beside", "crowd", others)
+    wait_for(lambda: children(target.pid), "a child")
+    assert others < 100 or os.stat("/proc").st_nlink < others
+    _, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "1s")
+    assert [child["pid"] for child in report["children"]] == children(target.pid)
     assert_untouched(target)
     target.end()
 

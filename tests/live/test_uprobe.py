@@ -249,6 +249,24 @@ def test_nobody_waits(victim):
     assert (told["eintr"], told["odd"], told["damaged"], told["lost"], told["doubled"]) == (0, 0, 0, 0, 0)
 
 
+def reads(pid):
+    """How often a short watch reads from a file: the system calls."""
+    process = subprocess.Popen([MMATTACH, "-p", str(pid), "--engine", "uprobe", "--verdicts", "no", "-d", "100ms"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    with open(f"/proc/{process.pid}/io", encoding="ascii") as io:
+        n = int(re.search(r"^syscr: (\d+)$", io.read(), re.MULTILINE)[1])
+    assert process.wait() == 0
+    return n
+
+
+def test_no_file_is_read_for_each_thread(victim):
+    """Neither at the beginning nor at the end. The list of mappings is read, which is longer with more threads."""
+    few, many = victim("crowd", 10), victim("crowd", 3000)
+    assert reads(many.pid) - reads(few.pid) < 2000
+    assert_untouched(many)
+
+
 def test_exec():
     """The watch ends there: nothing of the new program is reported."""
     process = subprocess.Popen(["sh", "-c", "read x; exec sleep 100"], stdin=subprocess.PIPE)

@@ -3,10 +3,11 @@
 program's."""
 import pathlib
 import random
+import re
 
 import pytest
 
-from harness import hits, lost, rounds
+from harness import hits, last_for, lost, rounds
 from untouched import assert_untouched, threads
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
@@ -78,6 +79,68 @@ def test_preloaded_and_left_to_itself(preloaded, attach):
         assert lost(report).pop("size not read", 0) < len(threads(target.pid)) and set(lost(report)) <= {"size not read"}, lost(report)
         assert_untouched(target)
     assert target.end()["damaged"] == 0
+
+
+# --- by the kernel's probes, whose return probes must not be in the way of what walks the stack ---
+
+# in which of them all relatives of malloc get a return probe, and operator new can be watched
+BY_RETURNS = ["jemalloc", "mimalloc"]
+
+
+def probed_at_returns(log):
+    return set(re.findall(r"plan: lib(?!c\.so)\S+: (\w+): 1 sites, its entry and its return, probed by the kernel", log))
+
+
+def by_the_kernel(attach, target, *args):
+    return attach(target, "--engine", "uprobe", "--verdicts", "no", "--debug=plan", *args)
+
+
+@pytest.mark.parametrize("preloaded", BY_RETURNS, indirect=True)
+def test_probed_at_returns(preloaded, attach):
+    """Every call is seen, and its sizes."""
+    target = preloaded("exact", OPS)
+    whole = 0
+    for _ in range(rounds(4, 20)):
+        run = by_the_kernel(attach, target, *MARKS)
+        told = target.ask(f"go {random.getrandbits(40)}", limit=120)
+        report = run.finish(limit=120)
+        assert {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign"} <= probed_at_returns(run.err.text())
+        if not lost(report):
+            whole += 1
+            assert_equal(report, told)
+        assert_untouched(target)
+        target.ask("churn")
+    assert whole
+    target.end()
+
+
+@pytest.mark.parametrize("preloaded", ["jemalloc", "tcmalloc"], indirect=True)
+def test_exceptions_pass(preloaded, attach):
+    """operator new throws its std::bad_alloc, and malloc fails, in threads that are watched."""
+    target = preloaded("throws")
+    for _ in range(rounds(3, 20)):
+        run = by_the_kernel(attach, target)
+        last_for(0.5)
+        report = run.finish()
+        assert hits(report, "alloc calloc") > 0
+        assert "malloc" in probed_at_returns(run.err.text())
+        assert_untouched(target)
+    told = target.end()
+    assert told["caught"] == told["asked"] > 100
+
+
+def test_a_profile_is_left_alone(victim, attach):
+    """jemalloc that makes a profile of its callers gets no return probe: in it the callers would be missing."""
+    library = LIBRARIES / PRELOADED["jemalloc"]
+    if not library.exists():
+        pytest.skip(f"optional: not installed: {library}")
+    target = victim("hot", env={"LD_PRELOAD": str(library), "MALLOC_CONF": "prof:true,lg_prof_sample:12"})
+    run = by_the_kernel(attach, target)
+    target.wait_working()
+    report = run.finish()
+    assert hits(report, "alloc malloc") > 0 and not probed_at_returns(run.err.text())
+    assert_untouched(target)
+    target.end()
 
 
 @pytest.mark.parametrize("name", ["allocs_static", "allocs_musl", "allocs_musl_static"])

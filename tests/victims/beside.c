@@ -13,6 +13,7 @@
  *	churn N		N children for ever, as above; and another child each 50 ms, which leaks 5 MB a second
  *			and ends after a second and a half
  *	flashes N	the same, but those children end after 0.2 s
+ *	crowd N		a thread has a child, as above, and N others sleep
  *	still		nothing happens
  */
 #include <limits.h>
@@ -92,6 +93,36 @@ static void child(size_t size, unsigned times)
 	_exit(0);
 }
 
+static void *sleeps(void *arg)
+{
+	pause();
+	return arg;
+}
+
+/* Ends with the thread that made it, which is not the first one. */
+static void *parent(void *arg)
+{
+	const pid_t pid = fork();
+
+	if (pid < 0)
+		victim_die("fork");
+	if (pid == 0)
+		child(10000, EVER);
+	return sleeps(arg);
+}
+
+static void crowd(int n)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i <= n; i++)
+		if (pthread_create(&thread, &small, i ? sleeps : parent, NULL))
+			victim_die("pthread_create");
+}
+
 static void churn(unsigned times)
 {
 	signal(SIGCHLD, SIG_IGN);
@@ -113,7 +144,9 @@ int main(int argc, char **argv)
 	char line[ORDER_MAX], *old = NULL;
 	pthread_t thread;
 
-	for (int i = 0; i < n; i++) {
+	if (strcmp(mode, "crowd") == 0)
+		crowd(n);
+	for (int i = 0; i < n && strcmp(mode, "crowd") != 0; i++) {
 		const pid_t pid = fork();
 
 		if (pid < 0)

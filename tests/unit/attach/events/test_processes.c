@@ -71,12 +71,24 @@ static void parent_of_child(void **state)
 	assert_false(processes_is_child("Name:\tx\nPPid:", 0));
 }
 
+static void numbers(void **state)
+{
+	(void)state;
+	assert_int_equal(processes_threads("Name:\tx\nThreads:\t3002\nSigQ:\t0/1\n"), 3002);
+	assert_int_equal(processes_threads(""), 0);
+	/* a name can have any character but a zero */
+	assert_int_equal(processes_parent("12 (x) S 5 (y) R 77 12 0"), 77);
+	assert_int_equal(processes_parent("12 (a b) S 9 12 0"), 9);
+	assert_int_equal(processes_parent("12 (a"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(heap),
 		cmocka_unit_test(parent_of_child),
+		cmocka_unit_test(numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

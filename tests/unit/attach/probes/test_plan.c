@@ -66,6 +66,11 @@ FUNCTION(t_share_b, "mov $2,%edi\n jmp t_shared\n");
 FUNCTION(t_out_param,
 	 "push %rbx\n mov %rdi,%rbx\n call t_shared\n mov %rax,(%rbx)\n xor %eax,%eax\n pop %rbx\n ret\n");
 asm(".globl __posix_memalign\n.type __posix_memalign,@function\n__posix_memalign = t_out_param\n");
+/* of a heap that is not glibc's */
+FUNCTION(valloc, "push %rbx\n mov %rdi,%rax\n pop %rbx\n ret\n");
+FUNCTION(t__throw_it, "ret\n");
+FUNCTION(pvalloc, "test %rdi,%rdi\n je t__throw_it\n mov %rdi,%rax\n ret\n");
+FUNCTION(memalign, ".cfi_personality 0x1b,t_two_rets\n .cfi_lsda 0x1b,t_constant\n lea 1(%rdi),%rax\n ret\n");
 FUNCTION(__pvalloc, "lea 1(%rdi),%rax\n ret\n");
 FUNCTION(t_realloc, "test %rdi,%rdi\n jne 1f\n mov %rsi,%rdi\n jmp t_two_rets\n 1: mov %rdi,%rax\n ret\n");
 FUNCTION(t_returns, "call t_two_rets\n .globl t_after_test\n t_after_test: test %rax,%rax\n call t_two_rets\n"
@@ -980,6 +985,35 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* An exception that passes the kernel's trampoline ends the target: only for what none can leave. */
+static void test_kernel_returns(void **state)
+{
+	const char *const rules[] = { "alloc valloc size=arg1", "alloc pvalloc size=arg1", "alloc memalign size=arg2",
+				      "alloc t_two_rets size=arg1", "free t_cold" };
+	struct plan_options opt = { .kernel = true, .kernel_returns = true, .other_returns = true };
+
+	(void)state;
+	replan(&opt, 5, rules);
+	assert_int_equal(plan_of("valloc")->kind, PLAN_RETURNS);
+	assert_int_equal(plan_of("valloc")->nsites, 1);
+	assert_true(plan_of("valloc")->sites[0].flags & SITE_RETURNS);
+	assert_true(plan_of("valloc")->sites[0].flags & SITE_ENTRY); /* for the size */
+	assert_int_equal(plan_of("pvalloc")->kind, PLAN_NONE);	     /* jumps to what throws */
+	assert_int_equal(plan_of("memalign")->kind, PLAN_ENTRY_EXITS); /* has an LSDA */
+	assert_int_equal(plan_of("t_two_rets")->kind, PLAN_ENTRY_EXITS);
+	assert_int_equal(plan_of("t_cold")->kind, PLAN_ENTRY);
+	opt.other_returns = false;
+	replan(&opt, 5, rules);
+	assert_int_equal(plan_of("valloc")->kind, PLAN_ENTRY_EXITS);
+	opt.glibc_chunks = true;
+	replan(&opt, 5, rules);
+	assert_int_equal(plan_of("valloc")->kind, PLAN_RETURNS);
+	assert_int_equal(plan_of("memalign")->kind, PLAN_RETURNS);
+	opt.kernel_returns = false;
+	replan(&opt, 5, rules);
+	assert_int_equal(plan_of("valloc")->kind, PLAN_EXITS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1002,6 +1036,7 @@ int main(void)
 		cmocka_unit_test(test_in),
 		cmocka_unit_test(test_describe),      cmocka_unit_test(test_libc),
 		cmocka_unit_test(test_libc_cheap),    cmocka_unit_test(test_libc_calloc),
+		cmocka_unit_test(test_kernel_returns),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
