@@ -190,7 +190,7 @@ $(PAGE)/page.o: $(PAGE)/page.S $(B)/flags
 	$(call say,AS)$(CC) -c -o $@ $<
 
 # The BPF program becomes part of the program: without its debug information, which nothing needs, but with its types.
-$(B)/attach/uprobe/uprobe.bpf.o: $(BPF_SOURCE) attach/uprobe/uprobe_hits.h Makefile
+$(B)/attach/uprobe/uprobe.bpf.o: $(BPF_SOURCE) $(wildcard attach/uprobe/*.bpf.h) attach/uprobe/uprobe_hits.h Makefile
 	@mkdir -p $(@D)
 	$(call say,BPF)$(CLANG) -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter -I. -I/usr/include/$$($(CC) -print-multiarch) \
 		-c -o $@ $< && llvm-strip -g $@

@@ -21,7 +21,6 @@
 /* Newer than the headers of Debian 12. */
 #define ATTACH_UPROBE_MULTI 48
 #define ATTACH_UPROBE_SESSION 57
-#define FLAG_RETURN 1u
 #define RETURNS_SINCE 614	/* below, the return is a system call that a seccomp filter may forbid */
 #define MULTI_SINCE 612		/* 6.12: the filter takes the process */
 
@@ -43,7 +42,7 @@ struct uprobe_kernel {
 	uint32_t threads;
 	enum uprobe_way way;
 	struct bpf_object *object;
-	int at_site, at_session, at_return;
+	int at_site, at_session;
 	int ring, sites;
 	int tracepoints[2];
 	struct uprobe_control *control;
@@ -118,7 +117,6 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 		return -errno;
 	choose(k->object, "at_site", true, multi);
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
-	choose(k->object, "at_return", !session, multi);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	size_calls(k->object, k->threads);
 	r = bpf_object__load(k->object);
@@ -130,7 +128,6 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	k->way = way;
 	k->at_site = program_fd(k->object, "at_site");
 	k->at_session = session ? program_fd(k->object, "at_session") : -1;
-	k->at_return = session ? -1 : program_fd(k->object, "at_return");
 	k->ring = map_fd(k->object, "ring");
 	k->sites = map_fd(k->object, "sites");
 	return 0;
@@ -232,7 +229,7 @@ int uprobe_kernel_open(pid_t pid, uint32_t threads, enum uprobe_way way, struct 
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = pid, .threads = threads, .at_site = -1, .at_session = -1, .at_return = -1,
+	*k = (struct uprobe_kernel){ .pid = pid, .threads = threads, .at_site = -1, .at_session = -1,
 				     .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, way);
@@ -331,14 +328,14 @@ static uint64_t cookie_of(const struct uprobe_place *p)
 	return (uint64_t)p->generation << 32 | p->site;
 }
 
-static int attach_multi(struct uprobe_kernel *k, int program, int type, uint32_t flags, const char *path,
+static int attach_multi(struct uprobe_kernel *k, int program, int type, const char *path,
 			const struct uprobe_place *places, size_t n, struct uprobe_links *links)
 {
 	cleanup_free uint64_t *offsets = calloc(n + 1, sizeof(*offsets)), *cookies = calloc(n + 1, sizeof(*cookies));
 	struct multi_attr a = {
 		.prog_fd = (uint32_t)program, .attach_type = (uint32_t)type, .path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets, .cookies = (uintptr_t)cookies, .cnt = (uint32_t)n,
-		.multi_flags = flags, .pid = (uint32_t)k->pid,
+		.pid = (uint32_t)k->pid,
 	};
 
 	if (!offsets || !cookies)
@@ -351,12 +348,12 @@ static int attach_multi(struct uprobe_kernel *k, int program, int type, uint32_t
 }
 
 /* For one thread, which the kernel takes for its process: the program runs for all of its threads. */
-static int attach_perf_one(struct uprobe_kernel *k, int program, bool at_return, const char *path,
-			   const struct uprobe_place *place, struct uprobe_links *links)
+static int attach_perf_one(struct uprobe_kernel *k, const char *path, const struct uprobe_place *place,
+			   struct uprobe_links *links)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie_of(place));
 	struct perf_event_attr a = {
-		.size = sizeof(a), .type = (uint32_t)k->perf_type, .config = at_return,
+		.size = sizeof(a), .type = (uint32_t)k->perf_type,
 		.config1 = (uintptr_t)path, .config2 = place->offset, .disabled = 1,
 	};
 	int event = k->perf_type < 0 ? (errno = ENODEV, -1) :
@@ -364,23 +361,19 @@ static int attach_perf_one(struct uprobe_kernel *k, int program, bool at_return,
 	int r = add_link(links, event);
 
 	if (r == 0)
-		r = add_link(links, bpf_link_create(program, event, BPF_PERF_EVENT, &opts));
+		r = add_link(links, bpf_link_create(k->at_site, event, BPF_PERF_EVENT, &opts));
 	if (r == 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = -errno;
 	return r;
 }
 
 static int attach_perf(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
-		       bool returns, struct uprobe_links *links)
+		       struct uprobe_links *links)
 {
 	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (returns)
-			r = attach_perf_one(k, k->at_return, true, path, &places[i], links);
-		if (r == 0)
-			r = attach_perf_one(k, k->at_site, false, path, &places[i], links);
-	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = attach_perf_one(k, path, &places[i], links);
 	return r;
 }
 
@@ -397,15 +390,13 @@ struct attaching {
 static int attach(const struct attaching *a)
 {
 	struct uprobe_kernel *k = a->k;
-	int r = 0;
 
+	if (a->returns && k->way != UPROBE_WAY_SESSION)
+		return -ENOTSUP;
 	if (k->way == UPROBE_WAY_PERF)
-		return attach_perf(k, a->path, a->places, a->n, a->returns, a->links);
-	if (a->returns && k->way == UPROBE_WAY_SESSION)
-		return attach_multi(k, k->at_session, ATTACH_UPROBE_SESSION, 0, a->path, a->places, a->n, a->links);
-	if (a->returns)
-		r = attach_multi(k, k->at_return, ATTACH_UPROBE_MULTI, FLAG_RETURN, a->path, a->places, a->n, a->links);
-	return r < 0 ? r : attach_multi(k, k->at_site, ATTACH_UPROBE_MULTI, 0, a->path, a->places, a->n, a->links);
+		return attach_perf(k, a->path, a->places, a->n, a->links);
+	return attach_multi(k, a->returns ? k->at_session : k->at_site,
+			    a->returns ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, a->path, a->places, a->n, a->links);
 }
 
 static void attach_apart(void *arg)

@@ -4,8 +4,8 @@
  * a file for one process.
  *
  *	session		a program at entry and return, one link for all sites of a file (Linux 6.13)
- *	multi		two programs, a link each (6.6; before 6.12 its filter takes one thread only, so that is
- *			not used)
+ *	multi		no returns, one link for all sites of a file (6.6; before 6.12 its filter takes one
+ *			thread only, so that is not used)
  *	perf		a perf event for each probe, with a program attached (5.15)
  *
  * All of it is held by file descriptors: if we die, the kernel takes the probes out.
@@ -59,7 +59,7 @@ int uprobe_kernel_ring(const struct uprobe_kernel *k);	/* the ring's file descri
 must_check int uprobe_kernel_set_site(struct uprobe_kernel *k, uint32_t n, const struct uprobe_site *site);
 
 /*
- * Probe @path at @places[0..n), all of them with UPROBE_RETURNS or none; the links are added to @links. 0, or
+ * Probe @path at @places[0..n), all of them with UPROBE_RETURNS (a session only) or none; the links are added to @links. 0, or
  * -errno: then those that were made stay in @links.
  */
 must_check int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places,

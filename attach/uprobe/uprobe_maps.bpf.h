@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe_maps.bpf: the tables of the BPF programs (uprobe.bpf.c), and what all of its parts use. The parts are headers,
+ * since they become one object, of functions that are inlined.
+ */
+#ifndef MM_UPROBE_MAPS_BPF_H
+#define MM_UPROBE_MAPS_BPF_H
+
+#include <linux/bpf.h>
+#include <asm/ptrace.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "attach/uprobe/uprobe_hits.h"
+
+#define PAGE 4096ull
+#define OPEN_CALLS 65536
+#define SAMPLED_BLOCKS (1u << 20)
+#define LEAST_BYTES 16		/* BYTE_SAMPLE_LEAST */
+#define MOST_PAGES 33
+/* Keeps a bound that is checked, and its use, on one register, as the verifier wants it. */
+#define SEEN_BY_VERIFIER(x) asm volatile("" : "+r"(x))
+#define NULL ((void *)0)
+#define NULL_BASE 0		/* of a load: SITE_BASE_NONE, ... in attach/keeper/shared/site.h */
+#define BASE_ARG1 1
+#define BASE_ARG6 6
+#define BASE_RESULT 7
+#define BASE_LOAD0 8
+
+struct uprobe_control control;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, UPROBE_RING);
+} ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UPROBE_SITES);
+	__type(key, __u32);
+	__type(value, struct uprobe_site);
+} sites SEC(".maps");
+
+/* The thread's id in the upper half, how many bytes of its stack are wanted in the lower one. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UPROBE_HINTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} hints SEC(".maps");
+
+struct call_key {
+	__u64 sp;
+	__u32 tid, family;
+};
+
+struct call {
+	__u64 args[6];
+	__u32 site, flags;
+};
+
+/* Calls that have not returned. One that was left by longjmp stays until it is the oldest. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, OPEN_CALLS);
+	__type(key, struct call_key);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+/* The sampled blocks that are live: address and family. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, SAMPLED_BLOCKS);
+	__type(key, __u64);
+	__type(value, __u8);
+} sampled SEC(".maps");
+
+/* Of a thread in a family, by a hash of both. */
+struct sampling {
+	__u64 sp;		/* at the entry of its outermost call that may call others; 0: none */
+	__s64 left;		/* bytes to the next one that is chosen; 0: not drawn yet */
+	__u32 tid, family;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UPROBE_HINTS);
+	__type(key, __u32);
+	__type(value, struct sampling);
+} samplings SEC(".maps");
+
+/* What makes a record returns 1 if it did. */
+static __always_inline int lose(void)
+{
+	__sync_fetch_and_add(&control.lost, 1);
+	return 0;
+}
+
+static __always_inline void get_args(const struct pt_regs *r, __u64 args[6])
+{
+	args[0] = r->rdi;
+	args[1] = r->rsi;
+	args[2] = r->rdx;
+	args[3] = r->rcx;
+	args[4] = r->r8;
+	args[5] = r->r9;
+}
+
+#endif
