@@ -20,6 +20,11 @@ bool uprobe_may_return(void)
 	return false;
 }
 
+void uprobe_begin_program(struct uprobe *u)
+{
+	(void)u;
+}
+
 void uprobe_leave(struct uprobe *u)
 {
 	(void)u;

@@ -71,8 +71,8 @@ static int open_planting(struct session *s)
 	};
 	const struct plan_options options = {
 		.exact_sizes = s->opt->what.exact_sizes, .shadow_stack = s->at.target.shadow_stack,
-		.kernel = s->at.link.uprobe,
-		.kernel_returns = s->at.link.uprobe && uprobe_may_return(),
+		.kernel = s->at.link.uprobe || s->at.link.prepared,
+		.kernel_returns = (s->at.link.uprobe || s->at.link.prepared) && uprobe_may_return(),
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
 				  : procfs_open_mem(s->at.target.pid),
@@ -335,6 +335,14 @@ int attach_to_program(struct session *s, int argc, char **argv)
 		s->spawned = false;
 		return -EPERM;
 	}
+	if (r == 0 && attached_add_uprobe(&s->at) < 0) {
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		return -EPERM; /* logged */
+	}
+	/* nothing of us is there when it ends */
+	if (s->at.link.prepared)
+		s->at.link.shared->hold_end = false;
 	if (r == 0)
 		r = modules_new(s->spawn.pid, &s->at.modules);
 	if (r == 0)

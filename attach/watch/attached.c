@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attach/options/option_engine.h"
@@ -188,29 +189,60 @@ void attached_log_not_permitted(struct attached *a, int err, const char *what)
 	diagnose_log(&d);
 }
 
+/* The kernel's probes cannot be had (@r). 1: --engine auto goes on without; or @r (logged). */
+static int without_uprobe(struct attached *a, int r, const char *why)
+{
+	if (!*why)
+		why = strerror(-r);
+	if (a->opt->engine == ENGINE_AUTO) {
+		log_announce("by ptrace, as the kernel's probes cannot be had: %s", why);
+		a->no_uprobe = true;
+		return 1;
+	}
+	log_error("cannot watch with --engine uprobe: %s", why);
+	log_hint("--engine ptrace needs no rights beyond tracing");
+	return r;
+}
+
+#define SHADOW_STACK "it has a shadow stack, with which the kernel's probes are not in step"
+
 /* 0: by the kernel's probes; 1: by a keeper, as these cannot be had, and need not be; -errno (logged). */
 static int open_uprobe(struct attached *a, const struct link_settings *set)
 {
-	char why[256] = "it has a shadow stack, with which the kernel's probes are not in step";
+	char why[256] = SHADOW_STACK;
 	int r = 1;
 
-	if (!wants_uprobe(a))
+	if (!wants_uprobe(a) || a->opt->program)
 		return 1;
 	r = a->target.shadow_stack ? -ENOTSUP
 				   : link_open_uprobe(&a->link, set, a->target.pid, option_engine_way(a->opt), why,
 						      sizeof(why));
-	if (r >= 0)
-		return r;
-	if (a->opt->engine == ENGINE_AUTO) {
-		log_announce("by ptrace, as the kernel's probes cannot be had: %s", *why ? why : strerror(-r));
-		/* what does not matter to those matters to the keeper */
-		a->no_uprobe = true;
-		r = check(a);
-		return r < 0 ? r : 1;
-	}
-	log_error("cannot watch with --engine uprobe: %s", *why ? why : strerror(-r));
-	log_hint("--engine ptrace needs no rights beyond tracing");
-	return r;
+	if (r < 0)
+		r = without_uprobe(a, r, why);
+	/* what does not matter to those matters to the keeper */
+	return r > 0 && check(a) < 0 ? -EPERM : r;
+}
+
+/* glibc turns a shadow stack on after its last report of modules: what is asked for is known, not what will be. */
+static bool will_have_shadow_stack(void)
+{
+	const char *tunables = getenv("GLIBC_TUNABLES");
+
+	return tunables && strstr(tunables, "x86_shstk=") && !strstr(tunables, "x86_shstk=off");
+}
+
+int attached_add_uprobe(struct attached *a)
+{
+	char why[256] = SHADOW_STACK;
+	int r;
+
+	if (!wants_uprobe(a))
+		return 0;
+	r = will_have_shadow_stack() ? -ENOTSUP : link_prepare_uprobe(&a->link, a->target.pid, option_engine_way(a->opt),
+								  why, sizeof(why));
+	if (r < 0)
+		r = without_uprobe(a, r, why);
+	return r < 0 ? r : 0;
 }
 
 static int open_keeper(struct attached *a, const struct link_settings *set, int argc, char **argv)

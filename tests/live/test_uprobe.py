@@ -14,6 +14,7 @@ import time
 
 import pytest
 
+from engines import has_uprobe
 from harness import MMATTACH, Watch, lost, random_moment, rounds, wait_for
 from test_exact import MARKS, assert_equal, calls_seen, small_alignments_joined
 from untouched import assert_untouched, tracers
@@ -22,14 +23,9 @@ WAYS = ["uprobe-session", "uprobe-multi", "uprobe-perf"]
 SETTLED = 0.12  # until then no free is called a double one
 
 
-def built():
-    said = subprocess.run([MMATTACH, "-p", str(os.getpid()), "--engine", "uprobe", "-d", "1s"], capture_output=True, text=True)
-    return "built without" not in said.stderr
-
-
 @pytest.fixture(autouse=True, scope="module")
 def _engine():
-    if not built():
+    if not has_uprobe():
         pytest.skip("clang or libbpf-dev is not installed")
 
 
@@ -103,11 +99,6 @@ def test_refused_by_name(victim, args, words):
     said = subprocess.run([MMATTACH, "-p", str(target.pid), "--engine", "uprobe", *args], capture_output=True, text=True)
     assert said.returncode == 2 and words in said.stderr and "--engine ptrace can" in said.stderr, said.stderr
     assert_untouched(target)
-
-
-def test_a_program_is_refused():
-    said = subprocess.run([MMATTACH, "--engine", "uprobe", "--", "true"], capture_output=True, text=True)
-    assert said.returncode == 2 and "watch it with -p" in said.stderr
 
 
 def test_auto(victim):
