@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from engines import has_uprobe
+from engines import has_uprobe, same_report
 from harness import MMATTACH, Watch, lost, random_moment, rounds, wait_for
 from test_exact import MARKS, assert_equal, calls_seen, small_alignments_joined
 from untouched import assert_untouched, tracers
@@ -72,6 +72,33 @@ def test_the_same_stacks(victim, shape):
         seen.append({(*(f["function"] for f in g["stack"]), g["stack_end"], g["blocks"]) for g in report["groups"]})
         target.end()
     assert seen[0] and seen[0] == seen[1]
+
+
+SAME = [
+    (["sites"], ["run 50 50"], []),
+    (["families"], ["plain 6"], []),
+    (["twins"], ["take 20", "give 5"], []),
+    (["fds"], ["go 3"], ["--family", "fd"]),
+    (["grower"], ["leak 300", "map 3", "unmap 1"], []),
+    (["grower"], ["hold", "grow 3", "pages", "cut"], ["--growth"]),
+    *([[shape], ["keep 60"], []] for shape in ("cpaths", "cpaths_O0", "cpaths_Os", "paths_static", "paths_static_pie")),
+]
+
+
+@pytest.mark.parametrize("program, orders, options", SAME, ids=lambda x: " ".join(x))
+def test_the_same_report(victim, program, orders, options):
+    """Of programs that do the same each time: field by field, with stacks and verdicts (engines.py has what differs)."""
+    seen = []
+    for engine in ("ptrace", "uprobe"):
+        target = victim(*program)
+        watch = watching(target, "--top", "0", *options, engine=engine)
+        time.sleep(SETTLED)
+        for order in orders:
+            target.ask(order)
+        seen.append(watch.finish())
+        assert_untouched(target)
+        target.end()
+    assert seen[0]["groups"] and same_report(*seen) == []
 
 
 def test_leaks_have_verdicts(victim):
