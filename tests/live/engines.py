@@ -19,8 +19,7 @@ BOTH = {
                         "test_a_count_is_read_before_it_is_changed"},
     "test_scopes": {"test_between_marks", "test_marks_and_realloc", "test_marks_and_threads", "test_two_threads",
                     "test_two_modules"},
-    "test_trace": {"test_live_and_from_the_trace", "test_shrunken", "test_double_frees_with_both_stacks",
-                   "test_interim_reports"},
+    "test_trace": {"test_live_and_from_the_trace", "test_shrunken", "test_double_frees_with_both_stacks"},
 }
 
 IN = "--in, and rules with `in`, are not followed in the kernel"
@@ -32,6 +31,7 @@ EXIT = "a function of which an exit is not known is not watched, as the report s
 ENDED = "the target is not held at its end"
 TRACER = "nothing traces the target: others may, and no other mmattach sees that it is watched"
 PTRACE = "how a thread stops, or what handles SIGTRAP, does not matter"
+FAST = "what takes seconds with ptrace is over before the second interim report"
 BURST = "no thread waits: where the machine is busy, a burst is lost"
 BEHIND = "the probe may be behind the changed instruction, which is run as it is"
 KILLED = "after a kill the kernel takes the probes out some milliseconds later (test_uprobe has such tests)"
@@ -83,6 +83,7 @@ NOT_BY_UPROBE = {
     "test_kill::test_all_stood_still": KEEPER,
     "test_kill::test_keeper_stopped_by_name": KEEPER,
     "test_stalled": KEEPER,
+    "test_trace::test_interim_reports": FAST,
     "test_references::test_rotated": BURST,
     "test_kill::test_killed_at_random_moments": KILLED,
     "test_kill::test_killed_once_planted": KILLED,
