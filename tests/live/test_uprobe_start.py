@@ -114,7 +114,8 @@ def test_killed_while_the_program_starts(tmp_path):
     finally:
         libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
     for statuses, text in ended:
-        assert all(os.WIFEXITED(status) for status in statuses), (statuses, text)
+        # SIGKILL: a process in which attaching is rehearsed ends with us; a trap that is not served is another signal
+        assert all(os.WIFEXITED(status) or os.WTERMSIG(status) == signal.SIGKILL for status in statuses), (statuses, text)
         assert not text.startswith("{") or json.loads(text.splitlines()[0]) == {"calls": 27}
         assert 3 << 8 not in statuses or text
 
