@@ -72,6 +72,7 @@ NOT_BY_UPROBE = {
     "test_start::test_what_holds_a_block_at_the_end": ENDED,
     "test_trace::test_an_interim_report_when_asked": TRACER,
     "test_errors::test_traced_already": TRACER,
+    "test_scan::test_a_tracer_is_named": TRACER,
     "test_errors::test_watched_already": TRACER,
     "test_repair::test_a_watched_target_is_refused": TRACER,
     "test_life::test_own_handler_would_be_lost": PTRACE,
