@@ -19,6 +19,7 @@
 
 #define SILENCE_NS 1500000000ull	/* with max_stall and leaving itself, the target is free within 2 s */
 #define HOLD_NS 1000000000ull
+#define START_NS 10000000000ull
 #define CALL_NS 2000000000ull
 
 uint64_t link_clock_ns(void)
@@ -109,11 +110,22 @@ int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid,
 	return r;
 }
 
+int link_prepare_uprobe(struct link *l, pid_t pid, const char *way, char *why, size_t n)
+{
+	const int r = uprobe_open(pid, l->shared, way, &l->prepared, why, n);
+
+	/* nothing is served yet by a program that starts, and on a busy machine the kernel takes seconds for its probes */
+	if (r == 0)
+		l->shared->silence_ns = l->shared->hold_ns = START_NS;
+	return r;
+}
+
 void link_close(struct link *l)
 {
 	if (!l->shared)
 		return;
 	uprobe_close(l->uprobe);
+	uprobe_close(l->prepared);
 	munmap(l->shared, sizeof(*l->shared));
 	close(l->bell);
 	if (l->keeper_fd >= 0)
@@ -181,6 +193,7 @@ static const char *command_name(enum command_op op)
 		[COMMAND_SEIZE] = "seize",
 		[COMMAND_PLANT] = "plant",
 		[COMMAND_FORGET] = "forget",
+		[COMMAND_LIFT] = "lift",
 		[COMMAND_RELEASE] = "release",
 		[COMMAND_LEAD] = "lead",
 		[COMMAND_TAKE_OVER] = "take over",
@@ -320,14 +333,10 @@ int link_take_over(struct link *l)
 	return 0;
 }
 
-int link_leave(struct link *l, uint64_t limit_ns)
+static int keeper_leave(struct link *l, uint64_t limit_ns)
 {
 	struct stall_timer p = stall_timer_begin(link_clock_ns());
 
-	if (l->uprobe) {
-		uprobe_leave(l->uprobe);
-		return 0;
-	}
 	send_command(l, COMMAND_LEAVE, 0, 0);
 	while (!link_keeper_gone(l)) {
 		if (stall_timer_look(&p, link_clock_ns()) > limit_ns)
@@ -336,6 +345,42 @@ int link_leave(struct link *l, uint64_t limit_ns)
 	}
 	/* our child: leave no zombie */
 	waitpid(l->keeper, NULL, WNOHANG);
+	return 0;
+}
+
+int link_leave(struct link *l, uint64_t limit_ns)
+{
+	if (l->uprobe)
+		uprobe_leave(l->uprobe);
+	return l->keeper_fd >= 0 ? keeper_leave(l, limit_ns) : 0;
+}
+
+int link_lift(struct link *l)
+{
+	int64_t r = link_call(l, COMMAND_LIFT, 0, l->nsites, CALL_NS);
+
+	if (r != 0)
+		return r < 0 ? (int)r : -EIO;
+	memset(l->planted, 0, sizeof(l->planted));
+	l->uprobe = l->prepared;
+	l->prepared = NULL;
+	return 0;
+}
+
+int link_hand_over(struct link *l, const struct record *rec, uint64_t limit_ns)
+{
+	struct shared_end *end = &l->shared->end;
+	int r = keeper_leave(l, limit_ns);
+
+	if (r < 0)
+		return r;
+	close(l->keeper_fd);
+	l->keeper_fd = -1;
+	/* a program may end within the time that the keeper needs to leave: that record would come before its hits */
+	ring_take_over(&l->shared->ring, rec);
+	atomic_store(&end->left, LEFT_NOT);
+	atomic_store(&end->at_ns, 0);
+	atomic_store(&end->blind_ns, 0);
 	return 0;
 }
 

@@ -20,6 +20,8 @@ struct link {
 	struct shared *shared;
 	/* the kernel takes the hits, and there is no keeper; NULL: there is one */
 	struct uprobe *uprobe;
+	/* while the keeper holds a program until its modules are mapped: it takes the keeper's place then */
+	struct uprobe *prepared;
 	/* of a keeper that is only there for a pause: where the events come from; NULL: from this link */
 	struct link *events;
 	pid_t keeper;
@@ -48,6 +50,19 @@ must_check int link_open(struct link *l, const struct link_settings *set, int ar
  */
 must_check int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid, const char *way, char *why,
 				size_t n);
+
+/*
+ * The second engine beside the keeper of @l, for a program that is to be started. When its thread is held, at @rec,
+ * and all modules are mapped:
+ *
+ *	link_lift	the keeper's traps are lifted; what is planted from now on are the kernel's probes
+ *	link_hand_over	the keeper leaves, and the thread runs on
+ *
+ * 0 or -errno. If they fail, the keeper has not left.
+ */
+must_check int link_prepare_uprobe(struct link *l, pid_t pid, const char *way, char *why, size_t n);
+must_check int link_lift(struct link *l);
+must_check int link_hand_over(struct link *l, const struct record *rec, uint64_t limit_ns);
 void link_close(struct link *l);	/* the keeper must be gone, or about to end */
 
 /*

@@ -253,24 +253,35 @@ int planting_plan(struct planting *p)
 	return 0;
 }
 
-int planting_plan_linker(struct planting *p)
+/* A trap at @addr, at which the modules are looked at. */
+static int plan_look(struct planting *p, taddr addr)
 {
 	const uint16_t flags = SITE_EMIT | SITE_MODULES | (p->own.plan ? 0 : SITE_WAIT);
 	struct site_info info = { .probe = NO_PROBE };
 	struct site s;
-	taddr addr;
-	int r = linker_break(p->modules, &addr);
+	int r;
 
-	if (r == -ENOENT)
-		return 0;
-	if (r < 0)
-		return r;
 	info.module = modules_find(p->modules, addr);
 	if (!info.module || !info.module->img)
 		return -ENOENT;
 	r = plan_entry(info.module->img, p->decoder, addr - info.module->bias, p->options.kernel,
 		       flags, &s);
 	return r < 0 ? r : add_site(p, &s, &info, 0);
+}
+
+int planting_plan_linker(struct planting *p)
+{
+	taddr addr;
+	int r = linker_break(p->modules, &addr);
+
+	if (r == -ENOENT)
+		return 0;
+	return r < 0 ? r : plan_look(p, addr);
+}
+
+int planting_plan_start(struct planting *p)
+{
+	return plan_look(p, linker_entry(p->modules));
 }
 
 /* --- planting --- */

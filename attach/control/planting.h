@@ -105,6 +105,9 @@ must_check int planting_add(struct planting *p, struct module *m, const struct s
  */
 must_check int planting_plan_linker(struct planting *p);
 
+/* The same at the program's first instruction, for a program that has a dynamic linker. */
+must_check int planting_plan_start(struct planting *p);
+
 /*
  * Plant all that is planned and not planted. 0, or -errno if the keeper does not answer. What it refused is
  * logged, and recorded in why_not.

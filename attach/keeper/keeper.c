@@ -56,6 +56,17 @@ static int64_t forget(struct keeper *k, uint32_t first, uint32_t n)
 	return 0;
 }
 
+static int64_t lift(struct keeper *k, uint32_t first, uint32_t n)
+{
+	int64_t left = 0;
+
+	if (first > SHARED_SITES || n > SHARED_SITES - first)
+		return -EINVAL;
+	for (uint32_t i = first; i < first + n; i++)
+		left += trap_lift(&k->traps, k->mem, i) < 0;
+	return left;
+}
+
 static bool is_held(struct keeper *k, pid_t tid, uint32_t hold)
 {
 	struct tracee *t = threads_find(&k->threads, tid);
@@ -103,6 +114,8 @@ static int64_t carry_out(struct keeper *k)
 		return k->target ? plant(k, sh->arg, sh->arg2) : -EINVAL;
 	case COMMAND_FORGET:
 		return forget(k, sh->arg, sh->arg2);
+	case COMMAND_LIFT:
+		return lift(k, sh->arg, sh->arg2);
 	case COMMAND_RELEASE:
 		return release(k, sh->arg, sh->arg2);
 	case COMMAND_LEAD:

@@ -36,8 +36,6 @@ const char *option_engine_why_not(const struct options *o)
 {
 	if (o->budget_ppm)
 		return "a budget is kept by lifting traps, which the kernel takes too long for";
-	if (o->program)
-		return "a program cannot be held at its start; start it, and watch it with -p";
 	if (o->command == COMMAND_GDB)
 		return "under gdb its breakpoints take the hits";
 	if (o->stacks.unwinder != UNWINDER_CFI)

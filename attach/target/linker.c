@@ -133,6 +133,20 @@ int linker_break(const struct modules *ms, taddr *addr)
 	return module_symbol(aux.base ? modules_find(ms, aux.base) : program, "_dl_debug_state", addr);
 }
 
+taddr linker_entry(const struct modules *ms)
+{
+	struct aux aux;
+
+	return program_of(ms, &aux) ? aux.entry : 0;
+}
+
+bool linker_is_separate(const struct modules *ms)
+{
+	struct aux aux;
+
+	return program_of(ms, &aux) && aux.base;
+}
+
 bool linker_is_done(const struct modules *ms)
 {
 	cleanup_close int mem = modules_open_mem(ms);

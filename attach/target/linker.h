@@ -26,6 +26,12 @@ const struct module *linker_program(const struct modules *ms);
  */
 must_check int linker_break(const struct modules *ms, taddr *addr);
 
+/* The program's first instruction, to which the dynamic linker goes in the end (AT_ENTRY); 0: not known. */
+taddr linker_entry(const struct modules *ms);
+
+/* Has the kernel mapped a dynamic linker beside the program, which then loads its modules? */
+bool linker_is_separate(const struct modules *ms);
+
 /*
  * Is no change of the list under way? The linker calls that function twice, and maps and unmaps modules
  * between the two calls. true if that is not known. Namespaces other than the first are visible only from

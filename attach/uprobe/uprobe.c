@@ -241,6 +241,14 @@ static void begin_closing(struct uprobe *u)
 		close_links(u);
 }
 
+void uprobe_begin_program(struct uprobe *u)
+{
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+
+	__atomic_store_n(&c->execed, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);
+}
+
 void uprobe_leave(struct uprobe *u)
 {
 	if (!u->kernel || u->left)

@@ -9,6 +9,8 @@
  *	the ring, by the keeper		uprobe_pump: the kernel's ring, as records of the same format
  *	COMMAND_LEAVE			uprobe_close; or our end: the kernel takes the probes out
  *
+ * A program that is started is held by a keeper until its modules are mapped, which then leaves (link_hand_over).
+ *
  * So what comes after the ring is one code for both engines. What a hit means is decided as the keeper decides it
  * (uprobe_calls.c), from records that are in the order of the calls.
  *
@@ -43,6 +45,9 @@ must_check int uprobe_open(pid_t pid, struct shared *shared, const char *way, st
  * left out, which only the way "session" can do.
  */
 bool uprobe_may_return(const struct uprobe *u);
+
+/* The process has exec'ed the program that is to be watched: what was watched for until then was this exec. */
+void uprobe_begin_program(struct uprobe *u);
 
 /* Begin to take all probes out, and record nothing more; what was recorded can still be read. */
 void uprobe_leave(struct uprobe *u);

@@ -21,6 +21,11 @@ bool uprobe_may_return(const struct uprobe *u)
 	return false;
 }
 
+void uprobe_begin_program(struct uprobe *u)
+{
+	(void)u;
+}
+
 void uprobe_leave(struct uprobe *u)
 {
 	(void)u;

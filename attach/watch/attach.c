@@ -66,14 +66,14 @@ static int make_parts(struct session *s, int mem, const struct plan_options *opt
 
 static int open_planting(struct session *s)
 {
+	struct uprobe *u = s->at.link.uprobe ? s->at.link.uprobe : s->at.link.prepared;
 	const struct backtrace_options stacks = {
 		.which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth,
 	};
 	const struct plan_options options = {
 		/* a sample is of requested sizes: no others are known when a call begins */
 		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes, .shadow_stack = s->at.target.shadow_stack,
-		.kernel = s->at.link.uprobe,
-		.kernel_returns = s->at.link.uprobe && uprobe_may_return(s->at.link.uprobe),
+		.kernel = u, .kernel_returns = u && uprobe_may_return(u),
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
 				  : procfs_open_mem(s->at.target.pid),
@@ -81,7 +81,7 @@ static int open_planting(struct session *s)
 
 	log_notes(&s->rules);
 	if (s->opt->sample_bytes)
-		uprobe_sample(s->at.link.uprobe, s->opt->sample_bytes, s->rules.rules);
+		uprobe_sample(u, s->opt->sample_bytes, s->rules.rules);
 	if (mem < 0)
 		return mem == -EACCES ? -EPERM : mem == -ENOENT ? -ESRCH : mem;
 	r = make_parts(s, mem, &options);
@@ -341,6 +341,14 @@ int attach_to_program(struct session *s, int argc, char **argv)
 		s->spawned = false;
 		return -EPERM;
 	}
+	if (r == 0 && attached_add_uprobe(&s->at) < 0) {
+		spawn_cancel(&s->spawn);
+		s->spawned = false;
+		return -EPERM; /* logged */
+	}
+	/* nothing of us is there when it ends */
+	if (s->at.link.prepared)
+		s->at.link.shared->hold_end = false;
 	if (r == 0)
 		r = modules_new(s->spawn.pid, &s->at.modules);
 	if (r == 0)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attach/options/option_engine.h"
@@ -36,11 +37,17 @@ static bool plants(const struct attached *a)
 	return a->opt->command != COMMAND_SCAN;
 }
 
+/* A program that is started is held at its end by ptrace alone, so that there are verdicts. */
+static bool prefers_ptrace(const struct options *o)
+{
+	return option_engine_why_not(o) || (o->program && !o->sample_bytes);
+}
+
 /* The kernel's probes are to be used, if they can. */
 static bool wants_uprobe(const struct attached *a)
 {
 	return plants(a) && !a->no_uprobe && a->opt->engine != ENGINE_PTRACE &&
-	       !(a->opt->engine == ENGINE_AUTO && (a->inside || option_engine_why_not(a->opt)));
+	       !(a->opt->engine == ENGINE_AUTO && (a->inside || prefers_ptrace(a->opt)));
 }
 
 /* May it be watched, or scanned? 0 or -EPERM (logged). */
@@ -189,30 +196,61 @@ void attached_log_not_permitted(struct attached *a, int err, const char *what)
 	diagnose_log(&d);
 }
 
+/* The kernel's probes cannot be had (@r). 1: --engine auto goes on without; or @r (logged). */
+static int without_uprobe(struct attached *a, int r, const char *why)
+{
+	if (!*why)
+		why = strerror(-r);
+	if (a->opt->engine == ENGINE_AUTO && !a->opt->sample_bytes) {
+		log_announce("by ptrace, as the kernel's probes cannot be had: %s", why);
+		a->no_uprobe = true;
+		return 1;
+	}
+	log_error("cannot watch with --engine uprobe: %s", why);
+	log_hint(a->opt->sample_bytes ? "--budget 1%% samples with ptrace, of glibc's malloc"
+				      : "--engine ptrace needs no rights beyond tracing");
+	return r;
+}
+
+#define SHADOW_STACK "it has a shadow stack, with which the kernel's probes are not in step"
+
 /* 0: by the kernel's probes; 1: by a keeper, as these cannot be had, and need not be; -errno (logged). */
 static int open_uprobe(struct attached *a, const struct link_settings *set)
 {
-	char why[256] = "it has a shadow stack, with which the kernel's probes are not in step";
+	char why[256] = SHADOW_STACK;
 	int r = 1;
 
-	if (!wants_uprobe(a))
+	if (!wants_uprobe(a) || a->opt->program)
 		return 1;
 	r = a->target.shadow_stack ? -ENOTSUP
 				   : link_open_uprobe(&a->link, set, a->target.pid, option_engine_way(a->opt), why,
 						      sizeof(why));
-	if (r >= 0)
-		return r;
-	if (a->opt->engine == ENGINE_AUTO && !a->opt->sample_bytes) {
-		log_announce("by ptrace, as the kernel's probes cannot be had: %s", *why ? why : strerror(-r));
-		/* what does not matter to those matters to the keeper */
-		a->no_uprobe = true;
-		r = check(a);
-		return r < 0 ? r : 1;
-	}
-	log_error("cannot watch with --engine uprobe: %s", *why ? why : strerror(-r));
-	log_hint(a->opt->sample_bytes ? "--budget 1%% samples with ptrace, of glibc's malloc"
-				      : "--engine ptrace needs no rights beyond tracing");
-	return r;
+	if (r < 0)
+		r = without_uprobe(a, r, why);
+	/* what does not matter to those matters to the keeper */
+	return r > 0 && check(a) < 0 ? -EPERM : r;
+}
+
+/* glibc turns a shadow stack on after its last report of modules: what is asked for is known, not what will be. */
+static bool will_have_shadow_stack(void)
+{
+	const char *tunables = getenv("GLIBC_TUNABLES");
+
+	return tunables && strstr(tunables, "x86_shstk=") && !strstr(tunables, "x86_shstk=off");
+}
+
+int attached_add_uprobe(struct attached *a)
+{
+	char why[256] = SHADOW_STACK;
+	int r;
+
+	if (!wants_uprobe(a))
+		return 0;
+	r = will_have_shadow_stack() ? -ENOTSUP : link_prepare_uprobe(&a->link, a->target.pid, option_engine_way(a->opt),
+								  why, sizeof(why));
+	if (r < 0)
+		r = without_uprobe(a, r, why);
+	return r < 0 ? r : 0;
 }
 
 static int open_keeper(struct attached *a, const struct link_settings *set, int argc, char **argv)

@@ -42,6 +42,12 @@ must_check int attached_find(struct attached *a);
 /* Start a keeper for it; the keeper does not touch it yet. 0 or -errno (logged). */
 must_check int attached_open(struct attached *a, int argc, char **argv);
 
+/*
+ * The keeper's process is a program that is to be started: let the kernel take its hits, if the options want it.
+ * 0 (also if --engine auto goes on without) or -errno (logged).
+ */
+must_check int attached_add_uprobe(struct attached *a);
+
 /* Seize the process. 0 or -errno, for attached_log_failed. */
 must_check int attached_seize(struct attached *a);
 

@@ -393,7 +393,7 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 
 	switch (w->end) {
 	case WATCH_TARGET_ENDED:
-		if (w->link->uprobe)
+		if (w->link->uprobe && !w->started)
 			recorder_note(r, t, MMT_NOTE_ENDED);
 		else if (WIFSIGNALED(w->target_status))
 			recorder_note(r, t, MMT_NOTE_KILLED "%d", WTERMSIG(w->target_status));

@@ -138,7 +138,8 @@ static const char *why_no_snapshot(const struct session *s)
 {
 	switch (s->watch.end) {
 	case WATCH_TARGET_ENDED:
-		return "the process had ended, and its memory with it";
+		return s->at.link.uprobe ? "the process had ended, and its memory with it (--engine ptrace holds it at its end)"
+					 : "the process had ended, and its memory with it";
 	case WATCH_EXEC:
 		return "the process runs another program now, and what it had before is gone";
 	case WATCH_KEEPER_LEFT:

@@ -65,6 +65,7 @@ struct watch {
 	uint64_t unsure_ns;		/* when hits were lost last (RECORD_LOST) */
 	/* with the kernel's probes: how often functions of a module were found after it was loaded, and how long after */
 	uint64_t late_modules, late_ns;
+	uint64_t exec_ns;		/* the same, in start mode: when the program was exec'ed */
 	uint64_t children;		/* forked, cleaned of traps, detached */
 	uint64_t due_ns;		/* when something of `sampling` is due; 0: nothing */
 	uint32_t modules_reported;	/* with `sampling`: how often the linker has reported so far, */

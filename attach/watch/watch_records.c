@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "attach/control/link.h"
 #include "attach/control/planting.h"
@@ -12,11 +13,13 @@
 #include "attach/keeper/procfs.h"
 #include "attach/sampling/sampling.h"
 #include "attach/stacks/backtrace.h"
+#include "attach/target/linker.h"
 #include "attach/target/modules.h"
 #include "attach/watch/watch.h"
 #include "base/log.h"
 
 #define CALL_NS 2000000000ull
+#define HAND_OVER_NS 6000000000ull
 #define SETTLED_NS 100000000u
 
 /* --- answers to threads that are held --- */
@@ -73,8 +76,46 @@ static void on_return_wanted(struct watch *w, const struct record_hit *hit)
 		log_warn_errno(r, "cannot see calls end at " PRItaddr, ret);
 }
 
+static void begin(struct watch *w)
+{
+	w->begin(w->begin_ctx);
+	w->started = true;
+}
+
+/*
+ * The program's thread is held, at @rec, and its modules are mapped: from here on the kernel takes the hits, and with
+ * the keeper's end the thread runs on.
+ */
+static void hand_over(struct watch *w, const struct record *rec)
+{
+	int r = link_lift(w->link);
+
+	if (r == 0) {
+		uprobe_begin_program(w->link->uprobe);
+		planting_again(w->planting);
+		plant_new(w, 0, "cannot watch the program's start");
+		begin(w);
+		r = link_hand_over(w->link, rec, HAND_OVER_NS);
+	}
+	if (r == 0)
+		return;
+	log_error_errno(r, "the keeper (%d) cannot hand over the program", w->link->keeper);
+	w->end = WATCH_KEEPER_LEFT;
+}
+
+/*
+ * The kernel's probes are made when the dynamic linker has mapped all modules. Not before: the kernel takes an int3
+ * of the keeper's for its own, if the process has probes and any other one is watched at that place of the file.
+ * That may be so without us, too; then the program is held where it begins, after constructors of its libraries.
+ */
+static bool will_be_held(struct watch *w)
+{
+	return linker_is_separate(w->modules) && planting_plan_start(w->planting) == 0 &&
+	       planting_plant(w->planting) == 0 && link_any_planted(w->link);
+}
+
 /* The new program: nothing of the old one is there any more. */
-static void on_first_exec(struct watch *w)
+static void on_first_exec(struct watch *w, const struct record *rec)
 {
 	int r;
 
@@ -83,17 +124,24 @@ static void on_first_exec(struct watch *w)
 	r = modules_refresh(w->modules, true);
 	if (r == 0)
 		r = planting_plan_linker(w->planting);
+	if (w->link->prepared) {
+		w->exec_ns = rec->time_ns;
+		log_failed("modules that are loaded later will not be watched", r);
+		if (!will_be_held(w))
+			hand_over(w, rec);
+		return;
+	}
 	plant_new(w, r, "cannot watch the program's start");
-	w->begin(w->begin_ctx);
-	w->started = true;
+	begin(w);
 }
 
 static void on_exec(struct watch *w, const struct record *rec)
 {
 	if (w->awaiting_exec) {
 		w->awaiting_exec = false;
-		on_first_exec(w);
-		release(w, rec);
+		on_first_exec(w, rec);
+		if (w->link->keeper_fd >= 0)
+			release(w, rec);
 		return;
 	}
 	link_forget_all(w->link);
@@ -152,12 +200,31 @@ static void debug_hit(const struct watch *w, const struct record_hit *hit)
 		  hit->args[0], hit->args[1], hit->slice_len, loads);
 }
 
+/* The program that starts is held in its dynamic linker, or at its first instruction. */
+static void on_loading(struct watch *w, const struct record_hit *hit)
+{
+	const bool at_entry = w->link->shared->sites[hit->head.site].addr == linker_entry(w->modules);
+	int r = modules_refresh(w->modules, false);
+
+	log_failed("cannot see what the program has loaded", r);
+	if (at_entry) {
+		w->late_modules++;
+		w->late_ns = hit->head.time_ns - w->exec_ns;
+	}
+	if (at_entry || r < 0 || linker_is_done(w->modules))
+		hand_over(w, &hit->head);
+}
+
 /* No thread waits for the kernel's probes: what a module did until they were there was not seen. */
 static void on_modules(struct watch *w, const struct record_hit *hit)
 {
 	const uint32_t planted = link_count_planted(w->link);
 	uint64_t ns;
 
+	if (w->link->prepared) {
+		on_loading(w, hit);
+		return;
+	}
 	watch_modules(w);
 	if (!w->link->uprobe || link_count_planted(w->link) <= planted)
 		return;
@@ -169,11 +236,11 @@ static void on_modules(struct watch *w, const struct record_hit *hit)
 /*
  * With the kernel's probes: a thread that was in malloc when they were made returns from it unseen, and after a loss
  * an allocation may be missing. If the address was seen to be freed before, its next free would look like a second
- * one.
+ * one. A program that we have started had no such thread.
  */
 static bool is_unsure(const struct watch *w, const struct record_hit *hit)
 {
-	const uint64_t since = w->unsure_ns > w->start_ns ? w->unsure_ns : w->start_ns;
+	const uint64_t since = w->unsure_ns > w->start_ns || w->started ? w->unsure_ns : w->start_ns;
 
 	return hit->head.time_ns < since + SETTLED_NS;
 }
@@ -231,6 +298,16 @@ static void on_gap(struct watch *w, const struct record *rec)
 	watch_modules(w);
 }
 
+/* Of our own child, which has ended; its parent waits for it later. As waitpid has it. */
+static int status_of_child(pid_t pid)
+{
+	siginfo_t si = { 0 };
+
+	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return 0;
+	return si.si_code == CLD_EXITED ? W_EXITCODE(si.si_status, 0) : W_EXITCODE(0, si.si_status);
+}
+
 void watch_record(struct watch *w, const struct record *rec)
 {
 	if (w->closed)
@@ -259,7 +336,10 @@ void watch_record(struct watch *w, const struct record *rec)
 		on_ending(w);
 		break;
 	case RECORD_END:
-		w->target_status = rec->value;
+		/* before it was handed over: a library was missing */
+		if (w->link->prepared && !w->awaiting_exec)
+			begin(w);
+		w->target_status = w->link->uprobe && w->started ? status_of_child(w->pid) : rec->value;
 		w->end = WATCH_TARGET_ENDED;
 		break;
 	case RECORD_GAP:

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "real/recipes"))
 
+import engines  # noqa: E402
 from harness import MMATTACH, PTRACE_DETACH, PTRACE_SEIZE, VICTIMS, Victim, Watch, ptrace  # noqa: E402
 
 
@@ -32,6 +33,25 @@ def ready_to_run():
     assert (VICTIMS / "hot").exists(), "the victims are not built: make victims"
     if not may_trace():
         pytest.skip("ptrace is not permitted here")
+
+
+def pytest_generate_tests(metafunc):
+    """Where equal reports are the point: once with each engine. MM_ENGINE=uprobe runs all with the second one."""
+    if "MM_ENGINE" not in os.environ and engines.is_run_twice(metafunc.module.__name__, metafunc.function.__name__):
+        metafunc.parametrize("engine", ["ptrace", "uprobe"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def engine(request, monkeypatch):
+    chosen = getattr(request, "param", os.environ.get("MM_ENGINE"))
+    if chosen is None:
+        return
+    why_not = engines.why_not(request.module.__name__, request.node.name)
+    if chosen == "uprobe" and why_not:
+        pytest.skip(f"optional: with ptrace only: {why_not}")
+    if chosen == "uprobe" and not engines.has_uprobe():
+        pytest.skip("clang or libbpf-dev is not installed")
+    monkeypatch.setenv("MM_ENGINE", chosen)
 
 
 @pytest.fixture

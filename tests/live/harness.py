@@ -239,7 +239,8 @@ class Watch(Program):
         kwargs.setdefault("stdin", subprocess.DEVNULL)
         form = ["--format", "json"] if json_report else []
         engine = os.environ.get("MM_ENGINE")
-        chosen = ["--engine", engine] if engine and "--engine" not in args and "-p" in args else []
+        plain = args and str(args[0]).startswith("-")  # no command
+        chosen = ["--engine", engine] if engine and plain and "--engine" not in args else []
         super().__init__([MMATTACH, *form, *chosen, *args], **kwargs)
 
     def wait_watching(self, limit=LIMIT):

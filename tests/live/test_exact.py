@@ -91,7 +91,10 @@ def test_started(watch, tmp_path):
         assert run.wait() == 0, run.said()
         report = json.loads(report_file.read_text())
         assert_equal(report, told)
-        assert calls_seen(report) == told["calls"]
+        if os.environ.get("MM_ENGINE") == "uprobe":
+            assert small_alignments_joined(calls_seen(report)) == small_alignments_joined(told["calls"])
+        else:
+            assert calls_seen(report) == told["calls"]
 
 
 def test_marks_may_be_passed_twice(victim, attach):

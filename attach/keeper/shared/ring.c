@@ -70,6 +70,11 @@ void ring_consume(struct ring *r, const struct record *rec)
 	atomic_store_explicit(&r->tail, tail + rec->size, memory_order_release);
 }
 
+void ring_take_over(struct ring *r, const struct record *rec)
+{
+	atomic_store(&r->head, atomic_load(&r->tail) + rec->size);
+}
+
 uint64_t ring_used(const struct ring *r)
 {
 	return atomic_load_explicit(&r->head, memory_order_relaxed) -

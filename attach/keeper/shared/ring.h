@@ -43,6 +43,9 @@ void ring_commit(struct ring *r, struct record *rec, uint32_t size);
 const struct record *ring_peek(struct ring *r);
 void ring_consume(struct ring *r, const struct record *rec);
 
+/* The producer is gone, and the reader takes its place: what follows @rec, the oldest, was never there. */
+void ring_take_over(struct ring *r, const struct record *rec);
+
 uint64_t ring_used(const struct ring *r);
 bool ring_is_crowded(const struct ring *r);	/* a quarter is used: the consumer should be reading */
 bool ring_wants_bell(const struct ring *r);	/* for the producer, after a commit */

@@ -37,6 +37,11 @@ enum command_op {
 	COMMAND_SEIZE,		/* arg: pid. Seize every thread; result 0 or -errno */
 	COMMAND_PLANT,		/* arg: first site, arg2: how many; fills plant_result; result: planted */
 	COMMAND_FORGET,		/* arg, arg2: sites whose memory is unmapped: not touched again */
+	/*
+	 * arg, arg2: sites that the kernel takes over (link_lift); a thread that is held at one stays so, and
+	 * runs its instruction when the keeper leaves. Result: how many could not be lifted
+	 */
+	COMMAND_LIFT,
 	COMMAND_RELEASE,	/* arg: tid that is held, arg2: which hold; -ESRCH if that is over */
 	/*
 	 * the same, but first a round of another site (arg2's upper half) begins. 1: its trap is planted; 0:
