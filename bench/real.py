@@ -53,12 +53,13 @@ class Watched(Mmattach):
 
 
 class Bpftrace:
-    """Uprobes on the same functions."""
+    """Uprobes on the same functions, of the C library or of service.library."""
 
     def __init__(self, service):
         environment = {**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000"}
+        script = SCRIPT.replace("LIBC", getattr(service, "library", LIBC))
         self.process = subprocess.Popen(
-            ["bpftrace", "-p", str(service.pid), "-e", SCRIPT.replace("LIBC", LIBC)], env=environment,
+            ["bpftrace", "-p", str(service.pid), "-e", script], env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace")
         self.attached = threading.Event()
