@@ -9,6 +9,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -133,22 +134,41 @@ void ask(int socket, unsigned long first)
 	}
 }
 
-// In a process of its own: the clients of the sockets, until these are closed.
-[[noreturn]] void be_clients(const std::vector<int> &sockets)
+// The clients of the sockets, until these are closed.
+int be_clients(char **sockets)
 {
 	std::vector<std::thread> threads;
 
-	for (const int socket : sockets)
-		threads.emplace_back(ask, socket, threads.size() * 100);
+	for (; *sockets; sockets++)
+		threads.emplace_back(ask, std::stoi(*sockets), threads.size() * 100);
 	for (auto &thread : threads)
 		thread.join();
-	_exit(0);
+	return 0;
+}
+
+// In a process of its own, which uses the system's libraries: what is probed in those of the service is not
+// probed there.
+[[noreturn]] void exec_clients(const std::vector<int> &sockets)
+{
+	std::vector<std::string> words = {"cxx_service", "clients"};
+	std::vector<char *> argv;
+
+	for (const int socket : sockets)
+		words.push_back(std::to_string(socket));
+	for (auto &word : words)
+		argv.push_back(word.data());
+	argv.push_back(nullptr);
+	unsetenv("LD_LIBRARY_PATH");
+	execv("/proc/self/exe", argv.data());
+	_exit(1);
 }
 
 } // namespace
 
 int main(int argc, char **argv)
 {
+	if (argc > 1 && argv[1] == std::string_view("clients"))
+		return be_clients(argv + 2);
 	const int n = argc > 1 ? std::stoi(argv[1]) : 4;
 	std::vector<int> ours, theirs;
 	std::vector<std::thread> threads;
@@ -166,7 +186,7 @@ int main(int argc, char **argv)
 	if (clients == 0) {
 		for (const int socket : ours)
 			close(socket);
-		be_clients(theirs);
+		exec_clients(theirs);
 	}
 	for (const int socket : theirs)
 		close(socket);

@@ -4,13 +4,15 @@ and what is left of a service's speed.
 
 Time is that of the watched program's own clock. Beside other programs a thread waits for a processor, which no
 engine can help: that time (schedstat) is left out, and the rows .../wall have it. The first two seconds of each
-watch are left out, too. What an entry into the kernel costs differs by a factor of five between machines; so
-there are also the rows .../probe, the cost of a hit of a uprobe that does nothing (bench/probe.c), and .../probes,
+watch are left out, too. What an entry into the kernel costs differs several times between machines; so there
+are also the rows .../probe, the cost of a hit of a uprobe that does nothing (bench/probe.c), and .../probes,
 a pair as a multiple of it.
 
 Each watch's losses are a row: what its report calls lost, and what is neither in there nor in its counts,
 though the program has done it.
 """
+import contextlib
+import functools
 import os
 import pathlib
 import resource
@@ -46,6 +48,8 @@ SETTLED_S = 2
 EVERY = 64  # pairs between two readings of the clock
 COST_S = 10  # of a watch whose CPU time and memory are taken
 IDLE = 3000
+SERVED_SLICES = 3  # in a row, of a service
+TICKS = os.sysconf("SC_CLK_TCK")  # a second
 
 
 class Watch(Mmattach):
@@ -79,7 +83,11 @@ class Watch(Mmattach):
     def missed(self, calls):
         """Events lost, and those that are in no count of the report, though the program has made @calls
         pairs."""
-        return self.lost + (abs(2 * calls - self.run["events"] - self.lost) if self.name in COUNTS_ALL else 0)
+        n = self.lost + (abs(2 * calls - self.run["events"] - self.lost) if self.name in COUNTS_ALL else 0)
+        if n:
+            print(f"bench: {self.name}: of {2 * calls} events it has {self.run['events']}; lost {self.run['lost']}, "
+                  f"gaps {self.run['gaps']}, {self.report['notes']}", file=sys.stderr)
+        return n
 
 
 def children(pid):
@@ -95,12 +103,13 @@ def peak_kb(pid):
 def cpu_s(pids):
     """What these processes have used until now (proc(5): fields 14 and 15 of stat)."""
     stats = [pathlib.Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split() for pid in pids]
-    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+    return sum(int(stat[11]) + int(stat[12]) for stat in stats) / TICKS
 
 
 def known():
     """The watches that this mmattach knows."""
-    options = subprocess.run([Mmattach.program, "help", "all"], capture_output=True, text=True, check=True).stdout.split()
+    done = subprocess.run([Mmattach.program, "help", "all"], capture_output=True, text=True, check=True)
+    options = done.stdout.split()
     return [name for name, words in WATCHES.items() if all(word in options for word in words if word[:2] == "--")]
 
 
@@ -116,10 +125,9 @@ class Probe:
     """A uprobe that does nothing, at bare_hit of @target's first hot thread."""
 
     def __init__(self, target):
-        begin, offset, path = next(place for place in code_of(target.pid) if place[0] <= target.bare_hit < place[3])[:3]
-        words = [PROGRAMS / "probe", target.tids[0], path, target.bare_hit - begin + offset]
-        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        bufsize=0)
+        words = [PROGRAMS / "probe", target.tids[0], *file_of(target.pid, target.bare_hit)]
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, bufsize=0)
 
     def __enter__(self):
         if read_line(self.process.stdout, "probe") != "ready\n":
@@ -135,13 +143,14 @@ class Probe:
             raise Failed("the uprobe that does nothing was not hit")
 
 
-def code_of(pid):
-    """(begin, file offset, file, end) of each executable mapping."""
+def file_of(pid, address):
+    """(file, offset in it) of an address that is in a mapping of code."""
     for line in pathlib.Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines():
         words = line.split(maxsplit=5)
-        if "x" in words[1]:
-            begin, over = (int(word, 16) for word in words[0].split("-"))
-            yield begin, int(words[2], 16), words[-1], over
+        begin, over = (int(word, 16) for word in words[0].split("-"))
+        if begin <= address < over:
+            return words[-1], address - begin + int(words[2], 16)
+    raise Failed(f"no mapping of {pid} has {address:#x}")
 
 
 def microseconds(result):
@@ -193,10 +202,12 @@ def pair(plan):
         us = {name: [value[0] for value in values] for name, values in had.items()}
         probe = us.pop("probe", None)
         if probe:
-            yield {"name": f"engines/{shape}/probe", "what": "a hit of a uprobe that does nothing", "unit": "us", "values": probe}
+            yield {"name": f"engines/{shape}/probe", "what": "a hit of a uprobe that does nothing", "unit": "us",
+                   "values": probe}
         for name, values in us.items():
             row = f"engines/{shape}/{name}"
-            yield {"name": row, "what": f"malloc+free, {what}: {name}", "unit": "us", "values": values, "at_most": bars.get(name)}
+            yield {"name": row, "what": f"malloc+free, {what}: {name}", "unit": "us", "values": values,
+                   "at_most": bars.get(name)}
             if name == "alone":
                 continue
             yield {"name": f"{row}/wall", "what": "the same, with waiting for a processor", "unit": "us",
@@ -207,8 +218,8 @@ def pair(plan):
             if name != "ptrace":
                 yield {"name": f"{row}/ptrace", "what": f"{name} / ptrace", "at_most": OF_PTRACE,
                        "values": [a / b for a, b in zip(values, us["ptrace"])]}
-            yield {"name": f"{row}/missed", "what": "events lost, or in no count", "values": [value[2] for value in had[name]],
-                   "at_most": 0}
+            yield {"name": f"{row}/missed", "what": "events lost, or in no count", "at_most": 0,
+                   "values": [value[2] for value in had[name]]}
 
 
 # --- mmattach itself ---
@@ -235,10 +246,10 @@ def cost(plan):
         rss, cpu, hits = zip(*values)
         yield {"name": f"engines/cpu/{name}", "what": f"CPU time of mmattach per million events: {name}", "unit": "s",
                "values": list(hits)}
-        yield {"name": f"engines/cpu/{name}/all", "what": f"the same, with start and report ({COST_S} s of hits)", "unit": "s",
-               "values": list(cpu)}
-        yield {"name": f"engines/rss/{name}", "what": "peak memory of all its processes, nothing live", "unit": "MB",
-               "values": list(rss)}
+        yield {"name": f"engines/cpu/{name}/all", "what": f"the same, with start and report ({COST_S} s of hits)",
+               "unit": "s", "values": list(cpu)}
+        yield {"name": f"engines/rss/{name}", "what": "peak memory of all its processes, nothing live",
+               "unit": "MB", "values": list(rss)}
 
 
 # --- coming and going ---
@@ -256,10 +267,11 @@ def attach(plan):
                 target.result()
                 had[name].append((1000 * watch.attach_s, 1000 * watch.detach_s))
     for name, values in had.items():
-        yield {"name": f"engines/attach/{name}", "what": f"from start to watching, {IDLE} threads: {name}", "unit": "ms",
-               "values": [value[0] for value in values], "at_most": 150}
-        yield {"name": f"engines/detach/{name}", "what": "from SIGINT to mmattach's end, with a report", "unit": "ms",
-               "values": [value[1] for value in values], "at_most": 100}
+        coming, leaving = zip(*values)
+        yield {"name": f"engines/attach/{name}", "what": f"from start to watching, {IDLE} threads: {name}",
+               "unit": "ms", "values": list(coming), "at_most": 150}
+        yield {"name": f"engines/detach/{name}", "what": "from SIGINT to mmattach's end, with a report",
+               "unit": "ms", "values": list(leaving), "at_most": 100}
 
 
 # --- services ---
@@ -276,11 +288,39 @@ http {{
 """
 
 
+PATHS = "LD_LIBRARY_PATH"
+
+
+@contextlib.contextmanager
+def own_library(folder, library):
+    """Programs that are started in the block use a copy of @library, which it yields. bpftrace, whose -p does not
+    keep it from probing all processes that use a file, then probes the service alone, and not its clients."""
+    copies = pathlib.Path(folder, "lib")
+    copies.mkdir()
+    os.environ[PATHS] = str(copies)
+    try:
+        yield shutil.copy(library, copies)
+    finally:
+        as_ever()
+
+
+def as_ever():
+    """From here on, programs use the system's libraries."""
+    os.environ.pop(PATHS, None)
+
+
+class Switch(real.BenchOvs):
+    def begin(self):
+        process = super().begin()
+        self.env.pop(PATHS, None)
+        return process
+
+
 class Recipe:
     """One of the real services, with its load."""
 
     def __init__(self, recipe, folder):
-        self.needs, self.service = recipe.needs, recipe(folder)
+        self.service = recipe(folder)
 
     def __enter__(self):
         self.service.__enter__()
@@ -297,7 +337,9 @@ class Recipe:
 class Redis(redis.Redis):
     """Debian's uses jemalloc."""
 
-    library = "/lib/x86_64-linux-gnu/libjemalloc.so.2"
+    def __enter__(self):
+        as_ever()
+        return super().__enter__()
 
 
 class Nginx(Service):
@@ -313,13 +355,13 @@ class Nginx(Service):
         return process
 
     def rate(self, seconds):
-        said = run("nsenter", "-t", self.process.pid, "-n", "ab", "-q", "-k", "-c", "8", "-t", str(max(1, round(seconds))),
-                   "-n", "10000000", "http://127.0.0.1:8080/page")
+        said = run("nsenter", "-t", self.process.pid, "-n", "ab", "-q", "-k", "-c", "8",
+                   "-t", max(1, round(seconds)), "-n", "10000000", "http://127.0.0.1:8080/page")
         return float(said.split("Requests per second:")[1].split()[0])
 
 
 class Cxx(Talk):
-    """bench/cxx_service.cc."""
+    """bench/cxx_service.cc; its clients see to their libraries themselves."""
 
     def __init__(self, _):
         super().__init__(PROGRAMS / "cxx_service", "4")
@@ -331,65 +373,94 @@ class Cxx(Talk):
         return (self.ask("served")["served"] - before) / (time.monotonic() - began)
 
 
-# {name: (what, how it is started, what it needs, {watch: times slower at most})}
+JEMALLOC = "/lib/x86_64-linux-gnu/libjemalloc.so.2"
+
+# {name: (what, how it is started, its allocator, what else it needs, {watch: times slower at most})}
 SERVICES = {
-    "gluster": ("a GlusterFS mount", lambda folder: Recipe(real.Gluster, folder), real.Gluster.needs, {"uprobe": 2.0}),
-    "ovs": ("ovs-vswitchd, flows", lambda folder: Recipe(real.BenchOvs, folder), real.BenchOvs.needs, {"uprobe": 4.0}),
-    "redis": ("redis with jemalloc, SET", Redis, [*redis.NEEDS, Redis.library], {}),
-    "nginx": ("nginx, a small file", Nginx, ["nginx", "ab", "unshare", "nsenter", "ip"], {}),
-    "cxx": ("a service in C++, 4 threads", Cxx, [], {}),
+    "gluster": ("a GlusterFS mount", functools.partial(Recipe, real.Gluster), real.LIBC, real.Gluster.needs,
+                {"uprobe": 2.0}),
+    "ovs": ("ovs-vswitchd, flows", functools.partial(Recipe, Switch), real.LIBC, Switch.needs, {"uprobe": 4.0}),
+    "redis": ("redis with jemalloc, SET", Redis, JEMALLOC, redis.NEEDS, {}),
+    "nginx": ("nginx, a small file", Nginx, real.LIBC, ["nginx", "ab", "unshare", "nsenter", "ip"], {}),
+    "cxx": ("a service in C++, 4 threads", Cxx, real.LIBC, [], {}),
 }
 
 
-def served(side, service, plan):
-    """(load a second under @side, the watch or None)"""
-    with side(service) as watch:
-        if side is not real.nobody:
-            service.rate(SETTLED_S)
-        value = service.rate(plan.slice_ms / 1000)
-    return value, watch
+class Served:
+    """What a service did in a slice under a side."""
+
+    def __init__(self, side, service, plan):
+        with side(service) as self.watch:
+            if side is not real.nobody:
+                service.rate(SETTLED_S)
+            before, began = cpu_s([service.pid]), time.monotonic()
+            self.rate = service.rate(SERVED_SLICES * plan.slice_ms / 1000)
+            seconds, used_s = time.monotonic() - began, cpu_s([service.pid]) - before
+        self.cpu_s = max(used_s, 1 / TICKS) / (self.rate * seconds)  # per unit of load
+
+    @property
+    def lost_percent(self):
+        return 100 * self.watch.lost / max(1, self.watch.lost + self.watch.run["events"])
 
 
-def all_served(start, plan):
-    """{side: [(load a second, the watch) of each round]}"""
+def all_served(start, library, plan):
+    """{side: [Served of each round]}"""
     sides = {"alone": real.nobody}
     if shutil.which("bpftrace"):
         sides["bpftrace"] = real.Bpftrace
     for name in known():
-        sides[name] = lambda service, name=name: Watch(name, service)
+        sides[name] = functools.partial(Watch, name)
     had = {name: [] for name in sides}
-    with tempfile.TemporaryDirectory(prefix="mm-bench-") as folder, start(folder) as service:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="mm-bench-"))
+        with own_library(folder, library) as copy:
+            service = stack.enter_context(start(folder))
+        if str(copy) not in pathlib.Path(f"/proc/{service.pid}/maps").read_text(errors="replace"):
+            raise Failed(f"the service does not use {copy}")
+        service.library = copy
         service.rate(1)
         for turn in range(plan.rounds):
             for name in in_turn(list(sides), turn):
-                had[name].append(served(sides[name], service, plan))
+                had[name].append(Served(sides[name], service, plan))
     return had
 
 
+def slower(had, fast, slow):
+    return [a.rate / b.rate for a, b in zip(had[fast], had[slow])]
+
+
+def dearer(had, cheap, dear):
+    return [b.cpu_s / a.cpu_s for a, b in zip(had[cheap], had[dear])]
+
+
 def service_rows(name, what, had, bars):
-    rates = {side: [value[0] for value in values] for side, values in had.items()}
-    slower = {side: [a / b for a, b in zip(rates["alone"], values)] for side, values in rates.items()}
-    yield {"name": f"engines/{name}", "what": f"{what}: load a second, alone", "values": rates["alone"]}
+    yield {"name": f"engines/{name}", "what": f"{what}: load a second, alone", "values": [a.rate for a in had["alone"]]}
     for side in list(had)[1:]:
         row = f"engines/{name}/{side}"
-        yield {"name": row, "what": f"the same: alone / under {side}", "values": slower[side], "at_most": bars.get(side)}
+        yield {"name": row, "what": f"the same: alone / under {side}", "values": slower(had, "alone", side),
+               "at_most": bars.get(side)}
+        if side != "ptrace":  # time in a stop is not CPU time
+            yield {"name": f"{row}/cpu", "what": f"its CPU time per unit of load: under {side} / alone",
+                   "values": dearer(had, "alone", side)}
         if side in ("uprobe", "sampled") and "bpftrace" in had:
-            yield {"name": f"{row}/bpftrace", "what": f"the same: load under bpftrace / under {side}", "at_most": 1.0,
-                   "values": [a / b for a, b in zip(rates["bpftrace"], rates[side])]}
+            yield {"name": f"{row}/ahead", "what": f"load under bpftrace / under {side}", "at_most": 1.0,
+                   "values": slower(had, "bpftrace", side)}
+            yield {"name": f"{row}/ahead-cpu", "what": f"CPU time per unit of load: under {side} / under bpftrace",
+                   "at_most": 1.0, "values": dearer(had, "bpftrace", side)}
         if side in WATCHES:
-            yield {"name": f"{row}/lost", "what": "the same: events lost", "unit": "%",
-                   "values": [100 * watch.lost / (watch.lost + watch.run["events"]) for _, watch in had[side]]}
+            yield {"name": f"{row}/lost", "what": "events lost", "unit": "%",
+                   "values": [served.lost_percent for served in had[side]]}
 
 
 def services(plan):
     """The rows. A service that is not installed has none, and a message says so."""
     if not shutil.which("bpftrace"):
         print("bench: bpftrace is not installed", file=sys.stderr)
-    for name, (what, start, needs, bars) in SERVICES.items():
-        if missing(*needs):
-            print(f"bench: {name}: not installed: {' '.join(missing(*needs))}", file=sys.stderr)
+    for name, (what, start, library, needs, bars) in SERVICES.items():
+        if missing(library, *needs):
+            print(f"bench: {name}: not installed: {' '.join(missing(library, *needs))}", file=sys.stderr)
             continue
-        yield from service_rows(name, what, all_served(start, plan), bars)
+        yield from service_rows(name, what, all_served(start, library, plan), bars)
 
 
 PARTS = {"pair": pair, "cost": cost, "attach": attach, "services": services}
