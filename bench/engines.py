@@ -434,7 +434,8 @@ def dearer(had, cheap, dear):
 
 
 def service_rows(name, what, had, bars):
-    yield {"name": f"engines/{name}", "what": f"{what}: load a second, alone", "values": [a.rate for a in had["alone"]]}
+    yield {"name": f"engines/{name}", "what": f"{what}: load a second, alone",
+           "values": [served.rate for served in had["alone"]]}
     for side in list(had)[1:]:
         row = f"engines/{name}/{side}"
         yield {"name": row, "what": f"the same: alone / under {side}", "values": slower(had, "alone", side),
