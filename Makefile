@@ -85,7 +85,7 @@ PAGE_SCRIPTS := $(addprefix report/html/,text.js theme.js data.js tree.js stack.
 UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))
 UNITS := $(addprefix $(B)/unit/,$(notdir $(UNIT_SOURCES:.c=)))
 TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
-BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c))
+BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c)) $(patsubst bench/%.cc,build/bench/%,$(wildcard bench/*.cc))
 
 # A victim is one file; lib*.c is a shared object that a victim opens, and NAME_asm.S is linked into NAME.
 VICTIM_C := $(wildcard tests/victims/*.c)
@@ -413,6 +413,10 @@ build/bench/census build/bench/events build/bench/flood: build/bench/%: $(B)/ben
 build/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<
+
+build/bench/%: bench/%.cc
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) -std=gnu++17 -O2 -g -pthread -MMD -MP -o $@ $<
 
 layers: $(LIBRARY_OBJECTS)
 	$(PYTHON) tests/layers.py . $(B)

@@ -31,13 +31,21 @@ interval:ms:100 { printf("attached\\n"); }
 uprobe:LIBC:malloc { @size[tid] = arg0 + 1; }
 uprobe:LIBC:calloc { @size[tid] = arg0 * arg1 + 1; }
 uprobe:LIBC:realloc { @size[tid] = arg1 + 1; delete(@live[arg0]); }
-uretprobe:LIBC:malloc, uretprobe:LIBC:calloc, uretprobe:LIBC:realloc /@size[tid]/ {
+uprobe:LIBC:aligned_alloc { @size[tid] = arg1 + 1; }
+uprobe:LIBC:posix_memalign { @size[tid] = arg2 + 1; @where[tid] = arg0; }
+uretprobe:LIBC:malloc, uretprobe:LIBC:calloc, uretprobe:LIBC:realloc, uretprobe:LIBC:aligned_alloc /@size[tid]/ {
 	@live[retval] = (@size[tid], ustack(perf, 12));
 	@allocs = count();
 	delete(@size[tid]);
 }
+uretprobe:LIBC:posix_memalign /@size[tid]/ {
+	@live[*(uint64 *)@where[tid]] = (@size[tid], ustack(perf, 12));
+	@allocs = count();
+	delete(@size[tid]);
+	delete(@where[tid]);
+}
 uprobe:LIBC:free { delete(@live[arg0]); }
-END { print(@allocs); clear(@live); clear(@size); clear(@allocs); }
+END { print(@allocs); clear(@live); clear(@size); clear(@where); clear(@allocs); }
 """
 
 
@@ -53,12 +61,13 @@ class Watched(Mmattach):
 
 
 class Bpftrace:
-    """Uprobes on the same functions."""
+    """Uprobes on the same functions, of the C library or of service.library."""
 
     def __init__(self, service):
         environment = {**os.environ, "BPFTRACE_MAP_KEYS_MAX": "1000000"}
+        script = SCRIPT.replace("LIBC", getattr(service, "library", LIBC))
         self.process = subprocess.Popen(
-            ["bpftrace", "-p", str(service.pid), "-e", SCRIPT.replace("LIBC", LIBC)], env=environment,
+            ["bpftrace", "-p", str(service.pid), "-e", script], env=environment,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace")
         self.attached = threading.Event()

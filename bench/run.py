@@ -5,12 +5,14 @@
 Microseconds say little: the same stop costs 4 if tracer and target share a processor and 70 if each has to
 wake an idle one. So everything is measured side by side in one run: a slice with one side, a slice with the
 other, again and again, and the ratio is taken within a round. The output has the median and quartiles of the
-rounds, and the placement: how often a hot thread was on the processor of its tracer. Where the placement of
-two sides differs much, so does the ratio; the row `pair1cpu` has everything on one processor.
+rounds (of three or fewer, the least and the greatest), and the placement: how often a hot thread was on the
+processor of its tracer. Where the placement of two sides differs much, so does the ratio; the row `pair1cpu`
+has everything on one processor.
 """
 import argparse
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import platform
@@ -20,6 +22,7 @@ import sys
 
 import budget
 import census
+import engines
 import events
 import flood
 import growth
@@ -68,6 +71,11 @@ class Row:
             return self.values[0], self.values[0]
         low, _, high = statistics.quantiles(self.values, n=4, method="inclusive")
         return low, high
+
+    @property
+    def spread(self):
+        """The quartiles; of a few values, the least and the greatest."""
+        return self.quartiles if len(self.values) > 3 else (min(self.values), max(self.values))
 
     @property
     def missed(self):
@@ -292,6 +300,14 @@ def measure_real(plan):
     return [Row(**row) for row in real.measure(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
+def measure_engines(plan, parts=engines.PARTS):
+    """Three rounds at most: the watches alternate."""
+    plan = dataclasses.replace(plan, rounds=min(plan.rounds, 3))
+    for part in parts:
+        for row in engines.PARTS[part](plan):
+            yield Row(**row)
+
+
 def untraced_ns(target, plan):
     """A pair's cost without a tracer: the best of five slices, because other processes on the machine can
     only add to it."""
@@ -332,9 +348,11 @@ MEASUREMENTS = {
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
     "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth,
     "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
-    "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services
+    "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services, "engines": measure_engines,
+    **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
-LONG = ["rounds", "seeds", "services"]  # minutes each: only if asked for
+# minutes each: only if asked for
+LONG = ["rounds", "seeds", "services", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -347,17 +365,17 @@ def describe_placement(where):
 
 
 def print_row(row):
-    low, high = row.quartiles
+    low, high = row.spread
     value = f"{row.median:.2f} {row.unit}".strip()
     spread = f"{low:.2f} - {high:.2f}"
-    print(f"{row.name:21} {row.what:58} {value:>10} {row.bound:>7} {row.verdict:7} {spread:>17}"
+    print(f"{row.name:28} {row.what:58} {value:>10} {row.bound:>7} {row.verdict:7} {spread:>17}"
           f"  {describe_placement(row.placement)}".rstrip(), flush=True)
 
 
 def print_head(plan):
     print(f"{platform.release()}, {len(cpus())} processors, load {os.getloadavg()[0]:.2f}; "
           f"medians of {plan.rounds} rounds, slices of {plan.slice_ms} ms")
-    print(f"{'':21} {'':58} {'median':>10} {'bound':>7} {'':7} {'quartiles':>17}  placement")
+    print(f"{'':28} {'':58} {'median':>10} {'bound':>7} {'':7} {'quartiles':>17}  placement")
 
 
 def parse_arguments():

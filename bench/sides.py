@@ -218,10 +218,14 @@ class Mmattach:
         if not self.watching.wait(LIMIT) or not hasattr(self, "attach_s"):
             self.process.kill()
             self._fail("did not attach")
-        self.keeper = tracer_of(self.target.pid)
+        self.keeper = self.find_keeper()
         if self.keeper == 0:
             self._fail("does not trace the target")
         return self
+
+    def find_keeper(self):
+        """The process whose end is the end of the watch, or 0."""
+        return tracer_of(self.target.pid)
 
     def __exit__(self, *exc):
         leaving = time.monotonic()

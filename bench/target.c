@@ -16,6 +16,7 @@
  * The stack is DEPTH frames deep at the call. Each frame is of a different function and has some locals, as
  * in real programs. Ends with its stdin.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -42,8 +43,10 @@ struct worker {
 	void (*frames)(struct worker *w);
 	pid_t tid;
 	int cpu;		/* the processor it ran on last */
+	int schedstat;
 	uint64_t calls;
 	uint64_t elapsed_ns;
+	uint64_t ready_ns;	/* of these, ready to run while other threads ran */
 	uint64_t longest_ns;	/* between two readings of the clock */
 } __attribute__((aligned(64)));
 
@@ -65,6 +68,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* For how long this thread was ready to run while others ran: schedstat has "run wait timeslices", in ns. */
+static uint64_t waited_ns(const struct worker *w)
+{
+	unsigned long long waited = 0;
+	char text[96] = "";
+
+	if (pread(w->schedstat, text, sizeof(text) - 1, 0) <= 0 || sscanf(text, "%*u %llu", &waited) != 1)
+		return 0;
+	return waited;
+}
+
 static void one_pair(void)
 {
 	void *volatile block = malloc(PAIR_SIZE);
@@ -75,7 +89,7 @@ static void one_pair(void)
 static __attribute__((noinline)) void work(struct worker *w)
 {
 	const struct job *job = w->job;
-	uint64_t start = now_ns(), last = start, now;
+	uint64_t waited = waited_ns(w), start = now_ns(), last = start, now;
 
 	w->calls = w->longest_ns = 0;
 	do {
@@ -92,6 +106,7 @@ static __attribute__((noinline)) void work(struct worker *w)
 		w->calls += job->every;
 	} while (now < job->deadline_ns);
 	w->elapsed_ns = now - start;
+	w->ready_ns = waited_ns(w) - waited;
 	w->cpu = sched_getcpu();
 }
 
@@ -146,6 +161,7 @@ static void *hot_main(void *arg)
 	struct worker *w = arg;
 
 	w->tid = gettid();
+	w->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	pthread_barrier_wait(&w->job->end);
 	for (;;) {
 		pthread_barrier_wait(&w->job->begin);
@@ -206,7 +222,7 @@ static void print_ready(const struct worker *workers, int n)
 
 static void print_result(const struct worker *workers, int n)
 {
-	uint64_t calls = 0, elapsed_ns = 0;
+	uint64_t calls = 0, elapsed_ns = 0, ready_ns = 0;
 
 	printf("{\"threads\": [");
 	for (int i = 0; i < n; i++) {
@@ -214,10 +230,12 @@ static void print_result(const struct worker *workers, int n)
 
 		calls += w->calls;
 		elapsed_ns += w->elapsed_ns;
+		ready_ns += w->ready_ns;
 		printf("%s{\"calls\": %llu, \"longest_ns\": %llu, \"cpu\": %d}", i ? ", " : "",
 		       (unsigned long long)w->calls, (unsigned long long)w->longest_ns, w->cpu);
 	}
-	printf("], \"ns_per_call\": %.2f}\n", (double)elapsed_ns / (double)calls);
+	printf("], \"ns_per_call\": %.2f, \"ready_ns_per_call\": %.2f}\n", (double)elapsed_ns / (double)calls,
+	       (double)ready_ns / (double)calls);
 }
 
 static void run_slice(struct job *job, bool bare, unsigned ms, unsigned every)
