@@ -151,7 +151,7 @@ def test_a_shadow_stack_is_asked_for(watch, tmp_path):
     w = watch("--engine", "uprobe", "--", "/bin/touch", done, env=environment, json_report=False)
     assert w.wait() == 1 and "shadow stack" in w.err.text() and not done.exists()
     w = watch("--engine", "auto", "--", "/bin/touch", done, env=environment)
-    assert w.wait() == 0 and "by ptrace, as" in w.err.text() and done.exists()
+    assert w.wait() == 0 and done.exists()
     assert json.loads(w.out.text())["run"]["frontend"] == "ptrace"
 
 
@@ -164,11 +164,12 @@ def test_without_the_rights(tmp_path):
     said = subprocess.run([*caps, MMATTACH, "--engine", "auto", "--format", "json", "--", "touch", done],
                           capture_output=True, text=True)
     assert said.returncode == 0 and done.exists(), said.stderr
-    assert json.loads(said.stdout)["run"]["frontend"] == "ptrace" and "by ptrace, as" in said.stderr
+    assert json.loads(said.stdout)["run"]["frontend"] == "ptrace"
 
 
 def test_auto(run):
-    assert run("auto", VICTIMS / "early")[1]["run"]["frontend"] == "uprobe"
+    """At the end of the program ptrace holds it, for verdicts."""
+    assert run("auto", VICTIMS / "early")[1]["run"]["frontend"] == "ptrace"
 
 
 # --- where the kernel takes the keeper's int3 for its own ---
