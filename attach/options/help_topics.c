@@ -132,7 +132,10 @@ const struct help_topic help_topics[] = {
 	  .text = "Calls that do not count are not recorded. What is left out of a report only:\n"
 		  "mmattach help filters.\n" },
 	{ .name = "budget", .what = "what a watch may cost the target", .subject = ABOUT_BUDGET,
-	  .examples = { { "mmattach -n my_service -d 8h --budget 1% -o a.mmt", "" } },
+	  .examples = {
+		  { "mmattach -n my_service -d 8h --budget 1% -o a.mmt", "" },
+		  { "mmattach -n my_service -d 1h --sample 512K", "as root; also jemalloc" },
+	  },
 	  .text = "With a budget not every call is seen: the leaks of each stack are estimated from\n"
 		  "samples, with an interval of 95 %. Only for glibc's malloc, and not with --in,\n"
 		  "--from, --until, --thread, --module, --growth, --sizes exact, --free-stacks,\n"

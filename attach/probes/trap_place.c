@@ -128,7 +128,7 @@ static bool kernel_traps(const struct trap_place *p, taddr addr, struct site *ou
 	return decode_site(p, addr, out, in) && !kernel_refuses(out->bytes, out->nbytes);
 }
 
-int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out)
+static int place_at(const struct trap_place *p, taddr entry, struct site *out)
 {
 	struct insn in;
 
@@ -142,7 +142,7 @@ static bool is_good_at_entry(const struct trap_place *p, const struct insn *in, 
 
 static int fall_back_at_entry(const struct trap_place *p, taddr entry, struct site *out)
 {
-	return p->kernel ? trap_place_returns(p, entry, out) : trap_place_displaced(p, entry, out);
+	return p->kernel ? place_at(p, entry, out) : trap_place_displaced(p, entry, out);
 }
 
 /* --- traps of the keeper --- */
@@ -252,4 +252,10 @@ int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out)
 		addr += in.len;
 	}
 	return is_taken(p, entry) ? -EILSEQ : fall_back_at_entry(p, entry, out);
+}
+
+/* The kernel replaces the return address, where rsp points to: so nothing may have been pushed. */
+int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out)
+{
+	return trap_place_entry(p, entry, out) == 0 && !out->sp_delta ? 0 : place_at(p, entry, out);
 }

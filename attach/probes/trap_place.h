@@ -46,7 +46,10 @@ must_check int trap_place_displaced(const struct trap_place *p, taddr addr, stru
  */
 must_check int trap_place_anyhow(const struct trap_place *p, taddr addr, struct site *out);
 
-/* A probe of the function's entry and its return (SITE_RETURNS). 0 or -EILSEQ. */
+/*
+ * A probe of the function's entry and its return (SITE_RETURNS): at the entry, or behind it before anything is pushed,
+ * where there is an instruction that the kernel emulates. 0 or -EILSEQ.
+ */
 must_check int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out);
 
 /*

@@ -158,8 +158,12 @@ static void put_slowed(struct strbuf *sb, const struct summary *s)
 	format_percent(sb, first.stopped_s, first.time_s);
 	strbuf_puts(sb, first.threads == 1 ? " of its time" : " of their time");
 	strbuf_puts(sb, ", which slows it by more than that");
-	/* a budget works with glibc's malloc only, as the census does */
-	strbuf_puts(sb, s->run.verdicts.census ? "; --budget costs less\n" : "\n");
+	/* a budget works with glibc's malloc only, as the census does, but needs no rights beyond tracing */
+	if (s->run.verdicts.census)
+		strbuf_puts(sb, "; --budget costs less");
+	else if (strcmp(s->run.mode, "exact") == 0 && s->totals.allocs)
+		strbuf_puts(sb, "; --sample 512K costs less");
+	strbuf_putc(sb, '\n');
 }
 
 /* What takes three times the interval is in the sample with a probability of 95 %. */

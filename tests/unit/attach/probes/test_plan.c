@@ -70,7 +70,7 @@ asm(".globl __posix_memalign\n.type __posix_memalign,@function\n__posix_memalign
 FUNCTION(valloc, "push %rbx\n mov %rdi,%rax\n pop %rbx\n ret\n");
 FUNCTION(t__throw_it, "ret\n");
 FUNCTION(pvalloc, "test %rdi,%rdi\n je t__throw_it\n mov %rdi,%rax\n ret\n");
-FUNCTION(memalign, ".cfi_personality 0x1b,t_two_rets\n .cfi_lsda 0x1b,t_constant\n lea 1(%rdi),%rax\n ret\n");
+FUNCTION(memalign, ".cfi_personality 0x1b,t_two_rets\n .cfi_lsda 0x1b,t_constant\n lea 1(%rdi),%rax\n test %rax,%rax\n je 1f\n 1: ret\n");
 FUNCTION(__pvalloc, "lea 1(%rdi),%rax\n ret\n");
 FUNCTION(t_realloc, "test %rdi,%rdi\n jne 1f\n mov %rsi,%rdi\n jmp t_two_rets\n 1: mov %rdi,%rax\n ret\n");
 FUNCTION(t_returns, "call t_two_rets\n .globl t_after_test\n t_after_test: test %rax,%rax\n call t_two_rets\n"
@@ -1009,6 +1009,9 @@ static void test_kernel_returns(void **state)
 	replan(&opt, 5, rules);
 	assert_int_equal(plan_of("valloc")->kind, PLAN_RETURNS);
 	assert_int_equal(plan_of("memalign")->kind, PLAN_RETURNS);
+	/* at an instruction that the kernel emulates, if nothing has been pushed before */
+	assert_int_equal(plan_of("memalign")->sites[0].addr, plan_of("memalign")->entry + 7);
+	assert_int_equal(plan_of("valloc")->sites[0].addr, plan_of("valloc")->entry);
 	opt.kernel_returns = false;
 	replan(&opt, 5, rules);
 	assert_int_equal(plan_of("valloc")->kind, PLAN_EXITS);
