@@ -78,7 +78,7 @@ def test_killed(victim):
     made and removed apart (uprobe_apart.h), one in a hundred kills left a breakpoint in the target for ever."""
     target = victim("storm", 16)
     moments = {"attaching": 0, "watching": 0, "verdicts": 0, "ended": 0}
-    for turn in range(rounds(12, 500)):
+    for turn in range(rounds(5, 500)):
         watch = Watch("-p", target.pid, *ENGINE, "-d", "30ms")
         if turn % 4 == 0:
             wait_for(lambda: watch.err.find("^watching", 0.01) or not watch.alive(), "it watches")   # noqa: B023
@@ -104,7 +104,7 @@ def test_killed(victim):
 def test_stopped_and_continued(victim):
     """SIGSTOP of mmattach, several times within a watch."""
     target = victim("storm", 16)
-    for _ in range(rounds(2, 50)):
+    for _ in range(rounds(1, 50)):
         watch = Watch("-p", target.pid, *ENGINE).wait_watching()
         last_for(SETTLED)
         for _ in range(10 if rounds(2, 50) == 50 else 4):
@@ -132,7 +132,7 @@ def tiny(tmp_path):
 def test_disk_full(victim, tiny):
     """The trace cannot be written on: the watch ends, or goes on without it; what it says is said."""
     target = victim("storm", 16)
-    for turn in range(rounds(3, 500)):
+    for turn in range(rounds(2, 500)):
         watch = Watch("-p", target.pid, *ENGINE, "--verdicts", "no", "-o", tiny / "trace.mmt", "-d", "1m")
         assert watch.err.find("No space left"), watch.said()
         if turn % 2:
@@ -164,7 +164,7 @@ def test_ring_full(victim):
     lost. Then it catches up."""
     target = victim("storm", 16)
     full = 0
-    for turn in range(rounds(2, 500)):
+    for turn in range(rounds(1, 500)):
         watch = Watch("-p", target.pid, *ENGINE).wait_watching()
         last_for(SETTLED)
         if turn % 2:
@@ -191,7 +191,7 @@ def test_ring_full(victim):
 def test_sigtrap_is_its_own(victim, mode):
     """Its handler gets its own SIGTRAPs, and no other."""
     target = victim("own_int3", *mode)
-    for _ in range(rounds(2, 50)):
+    for _ in range(rounds(1, 50)):
         watch = Watch("-p", target.pid, *ENGINE, "--verdicts", "no").wait_watching()
         random_moment(0.5)
         assert watch.finish()["totals"]["double_frees"] == 0
@@ -255,7 +255,7 @@ def test_breakpoint_on_a_probe(victim):
     """A debugger takes the probe's int3 for the program's, and writes it there when it removes its breakpoint: until
     then the probe stays. Before, the target died of SIGTRAP."""
     target = victim("hot", 2)
-    for _ in range(rounds(2, 20)):
+    for _ in range(rounds(1, 20)):
         watch = Watch("-p", target.pid, *ENGINE, "--verdicts", "no").wait_watching()
         gdb = subprocess.Popen([*GDB[:3], "-p", str(target.pid), "-ex", "set pagination off", "-ex", "break *__libc_malloc",
                                 "-ex", "continue&", "-ex", "echo goes-on\n"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -279,7 +279,7 @@ def test_breakpoint_on_a_probe(victim):
 def watch_often(target, sees):
     """@sees(watch, report) checks what is reported."""
     try:
-        for turn in range(rounds(3, 50)):
+        for turn in range(rounds(1, 50)):
             watch = Watch("-p", target.pid, *ENGINE).wait_watching()
             last_for(SETTLED)
             if turn % 3 == 2:
@@ -332,8 +332,8 @@ def test_loaded_and_unloaded(victim, tmp_path):
     """Without a pause, while watches begin, end, and are killed."""
     target, plugin = library(victim, tmp_path)
     for order in ("plain", "closed", "unmapped"):
-        target.say(f"{order} {1000 * rounds(3, 60)}")
-        until = time.monotonic() + rounds(3, 60)
+        target.say(f"{order} {1000 * rounds(1, 60)}")
+        until = time.monotonic() + rounds(1, 60)
         while time.monotonic() < until:
             watch = Watch("-p", target.pid, *ENGINE, "--verdicts", "no").wait_watching()
             random_moment(0.4)

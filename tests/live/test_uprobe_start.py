@@ -42,7 +42,7 @@ def run(watch, tmp_path):
 @pytest.mark.parametrize("way", WAYS)
 def test_constructors(run, way):
     """Calls before main are seen; and a program that ends within the time that the keeper takes to leave."""
-    for _ in range(rounds(3, 50)):
+    for _ in range(rounds(1, 50)):
         ended, report = run(way, VICTIMS / "early", options=EARLY)
         assert ended.process.returncode == 3, ended.said()
         told = json.loads(ended.out.text())
@@ -102,7 +102,7 @@ def test_killed_while_the_program_starts(tmp_path):
     assert libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     ended = []
     try:
-        for turn in range(rounds(20, 500)):
+        for turn in range(rounds(6, 500)):
             out = tmp_path / f"out{turn}"
             with out.open("wb") as file:
                 run = subprocess.Popen([MMATTACH, "-q", "--engine", "uprobe", "--", VICTIMS / "early"], stdout=file,
@@ -132,7 +132,7 @@ def _statuses(group):
 
 def test_stopped_while_the_program_starts(tmp_path):
     """Once it is exec'ed it waits for us ten seconds at most; then it runs, and is not watched."""
-    for turn in range(rounds(2, 20)):
+    for turn in range(rounds(1, 20)):
         out = tmp_path / f"out{turn}"
         with out.open("wb") as file:
             run = subprocess.Popen([MMATTACH, "-q", "--engine", "uprobe", "--", VICTIMS / "early"], stdout=file,

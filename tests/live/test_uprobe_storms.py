@@ -107,7 +107,7 @@ def test_signals(victim, place, order):
     one, and the target died of SIGILL."""
     target = victim("altstacks", place)
     inner = unfollowed = 0
-    for _ in range(rounds(2, 30)):
+    for _ in range(rounds(1, 30)):
         watch = watching(target)
         told = target.ask(f"{order} {1000}", limit=120)
         report = watch.finish()
@@ -128,7 +128,7 @@ def test_signals_of_a_thread_that_was_there(victim, place):
     """With its alternate stack above its own one, no return is probed: so it does not matter that others do."""
     target = victim("altstacks", place)
     target.ask("start")
-    for _ in range(rounds(2, 30)):
+    for _ in range(rounds(1, 30)):
         watch = watching(target)
         target.ask("send 1000", limit=120)
         report = watch.finish()
@@ -183,7 +183,7 @@ def test_children_go_on(victim):
     target.ask("stay 1")
     alone = rates(target)[0]
     target.ask("go")
-    for turn in range(rounds(3, 100)):
+    for turn in range(rounds(2, 100)):
         watch = watching(target)
         told = target.ask("stay 2")
         last_for(0.2)
