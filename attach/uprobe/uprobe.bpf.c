@@ -44,15 +44,18 @@ static __always_inline _Bool opened_sampled(struct pt_regs *ctx, const struct up
 	struct sampling *its = sampling_of(key.tid, key.family);
 	struct call c = { .site = (__u32)n };
 
-	if (!its || is_inside(its, key.sp))
+	if (!its)
 		return 1;
+	/* where a call has jumped here, that ends with this one */
+	if (is_inside(its, key.sp, (__u32)n))
+		return key.sp != its->sp;
 	get_args(ctx, c.args);
 	if (s->choice.kind == UPROBE_REALLOC)
 		c.flags |= take_old(s, c.args);
 	if (choose(its, &s->choice, c.args))
 		c.flags |= UPROBE_CHOSEN;
 	if (!s->choice.calls_none)
-		its->sp = key.sp;
+		enter(its, s, key.sp, (__u32)n);
 	if (!c.flags)
 		return s->choice.calls_none;
 	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))

@@ -195,6 +195,7 @@ void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
 	u->rules = rules;
+	u->calls.sampled = true;
 	uprobe_sample_distances(c->distances);
 	c->interval = interval;
 }
@@ -563,6 +564,7 @@ static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struc
 	rec->head = (struct record){
 		.kind = RECORD_HIT, .tid = h->tid, .site = h->site, .time_ns = h->time_ns,
 		.flags = (uint16_t)(m->flags | (h->flags & UPROBE_CUT ? RECORD_CUT : 0) |
+				    (h->flags & UPROBE_NO_BLOCK ? RECORD_NO_BLOCK : 0) |
 				    (h->tgid == (uint32_t)u->pid ? 0 : RECORD_GUEST)),
 	};
 	rec->outer_site = m->has_call ? m->call.trap : h->site;
@@ -629,17 +631,6 @@ static taddr sp_of(const struct uprobe_head *h)
 	return h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->regs[19] : ((const struct uprobe_brief *)h)->sp;
 }
 
-/* The new block is not in the sample: so the call is one that only frees, as realloc(old, 0). */
-static void leave_block_out(const struct uprobe *u, struct record_hit *rec)
-{
-	struct uprobe_choice its;
-
-	if (uprobe_sample_choice(&u->rules[u->shared->sites[rec->outer_site].rule], &its) < 0)
-		return;
-	rec->args[its.size - 1] = 0;
-	rec->regs.rax = rec->regs.rdi = 0;
-}
-
 /* false: there is no space in the ring. */
 static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 {
@@ -663,8 +654,6 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
 		fill_brief((const struct uprobe_brief *)h, rec);
-	if (h->flags & UPROBE_ONLY_FREES)
-		leave_block_out(u, rec);
 	ring_commit(&u->shared->ring, &rec->head, (uint32_t)sizeof(*rec) + rec->slice_len);
 	pass_hint(u, h->tid);
 	return true;
