@@ -65,6 +65,17 @@ static void leave_around(struct uprobe_calls *c, uint16_t *open, taddr sp, uint1
 		calls_remove(&c->calls, open, left);
 }
 
+/*
+ * The call that began with this rsp, if the kernel has its return: that of a function which has jumped to another one,
+ * whose `ret` is probed. There the stack has the kernel's address in place of the caller's.
+ */
+static bool has_return(struct uprobe_calls *c, uint16_t *open, taddr sp, uint16_t family)
+{
+	const struct call *call = calls_around(&c->calls, open, sp, family);
+
+	return call && call->sp == sp && call->ret;
+}
+
 static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, const struct site *s, taddr sp,
 		     const uint64_t args[6], struct uprobe_meaning *m)
 {
@@ -75,6 +86,7 @@ static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, co
 	if (c->sampled)
 		leave_around(c, open, sp, s->family);
 	inside = calls_inside(&c->calls, open, sp, s->family);
+	call.ret = s->flags & SITE_RETURNS || has_return(c, open, sp, s->family);
 	memcpy(call.args, args, sizeof(call.args));
 	if (!calls_open(&c->calls, open, &call, &tail)) {
 		c->dropped++;
@@ -86,6 +98,8 @@ static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, co
 
 static void at_exit_of(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
 {
+	if (!(s->flags & SITE_RETURNS) && has_return(c, open, sp, s->family))
+		return;
 	m->has_call = calls_close(&c->calls, open, sp, s->family, &m->call);
 	/* closed already; or the record of its entry was lost, and is counted as that */
 	if (!m->has_call && s->flags & SITE_RETURNS && s->flags & SITE_ENTRY)
