@@ -4,6 +4,7 @@
 #define MM_UPROBE_SAMPLE_BPF_H
 
 #include "attach/uprobe/uprobe_maps.bpf.h"
+#include "attach/uprobe/uprobe_returns.bpf.h"
 
 /* --- the sample --- */
 
@@ -57,9 +58,12 @@ static __always_inline struct sampling *sampling_of(__u32 tid, __u32 family)
 /* An exception has left it, and its return address was written over since. */
 static __always_inline _Bool was_left(const struct sampling *its)
 {
+	const struct task_struct *t = (void *)bpf_get_current_task();
 	__u64 ret;
 
-	return its->ret && !bpf_probe_read_user(&ret, sizeof(ret), (void *)its->sp) && ret != its->ret;
+	/* or by the kernel, for a return probe of another watch */
+	return its->ret && !bpf_probe_read_user(&ret, sizeof(ret), (void *)its->sp) && ret != its->ret &&
+	       ret != BPF_CORE_READ(t, mm, uprobes_state.xol_area, vaddr);
 }
 
 /*
