@@ -29,6 +29,8 @@ int planting_init(struct planting *p, struct link *link, struct modules *modules
 		link->shared->scoped |= set->rules[i].op == RULE_IN;
 	skipped_functions_init(&p->skipped, set->skips, set->nskips);
 	p->unseen_allocs = calloc(set->nfamilies + 1, sizeof(*p->unseen_allocs));
+	for (size_t i = 0; p->unseen_allocs && i < set->nfamilies; i++)
+		p->unseen_allocs[i] = options->sampled;
 	r = p->unseen_allocs ? decoder_new(&p->decoder) : -ENOMEM;
 	if (r < 0)
 		planting_fini(p);

@@ -144,7 +144,7 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 {
 	taddr ptr;
 
-	if (x->hit->head.flags & RECORD_OPENS)
+	if (x->hit->head.flags & (RECORD_OPENS | RECORD_NO_BLOCK))
 		return;
 	if (!allocated_block(t, x, &ptr))
 		return;
@@ -407,12 +407,13 @@ static bool needs_stack(const struct tally *t, const struct tallied *x)
 static void realloc_closes(struct tally *t, const struct tallied *x)
 {
 	taddr old, ptr = 0;
-	bool made = allocated_block(t, x, &ptr), done, counts = false;
+	const bool left_out = x->hit->head.flags & RECORD_NO_BLOCK;
+	bool made = !left_out && allocated_block(t, x, &ptr), done, counts = false;
 	uint32_t stack = 0, by = FACT_NONE;
 
 	if (!rule_values_get(&x->values, &x->rule->old, &old))
 		old = 0;
-	done = made || (old && only_frees(x));
+	done = made || (old && (left_out || only_frees(x)));
 	if (done && needs_stack(t, x)) {
 		if (!tallied_stack(t, x, &stack))
 			return;

@@ -8,6 +8,7 @@
 #include "base/log.h"
 
 #define LEAST_SAMPLE 1024
+#define MOST_SAMPLE (1ull << 40)	/* with more, sums of what the blocks stand for would overflow */
 
 int option_engine(struct options *o, const char *arg, struct usage_error *err)
 {
@@ -26,6 +27,8 @@ int option_sample(struct options *o, const char *arg, struct usage_error *err)
 
 	if (ret == 0 && o->sample_bytes < LEAST_SAMPLE)
 		return usage_refuse(err, "--sample %s: must be at least 1K", arg);
+	if (ret == 0 && o->sample_bytes > MOST_SAMPLE)
+		return usage_refuse(err, "--sample %s: must be at most 1T", arg);
 	/* ptrace would have to stop at each call to find out whether it is in the sample */
 	if (!o->engine_given)
 		o->engine = ENGINE_UPROBE;
@@ -54,7 +57,8 @@ static const char *against_sample(const struct options *o)
 		return "not with --growth, which sees each time that memory grows, and costs next to nothing";
 	if (o->shown.per_object)
 		return "not with --per-object: references cannot be sampled";
-	return NULL;
+	/* --engine auto would fall back to ptrace */
+	return o->engine == ENGINE_AUTO ? option_engine_why_not(o) : NULL;
 }
 
 int option_engine_check(const struct options *o, struct usage_error *err)
@@ -70,7 +74,7 @@ int option_engine_check(const struct options *o, struct usage_error *err)
 
 int option_engine_check_rules(const struct options *o, bool inside)
 {
-	if (!inside || o->engine == ENGINE_PTRACE || o->engine == ENGINE_AUTO)
+	if (!inside || o->engine == ENGINE_PTRACE || (o->engine == ENGINE_AUTO && !o->sample_bytes))
 		return 0;
 	log_error("--engine uprobe: --in and `in` rules are not followed in the kernel (--engine ptrace can)");
 	return -EINVAL;

@@ -201,7 +201,7 @@ static void plan_by_return(struct planning *pl, struct plan *p, const struct bod
 static void plan_by_exits(struct planning *pl, struct plan *p, const struct body *b)
 {
 	bool shared = shares_exits(pl, p, b);
-	bool entry = shared || needs_entry(pl, p, b) || calls_watched(pl, p, b);
+	bool entry = shared || pl->opt->sampled || needs_entry(pl, p, b) || calls_watched(pl, p, b);
 
 	p->kind = entry ? PLAN_ENTRY_EXITS : PLAN_EXITS;
 	p->stops = entry ? 2 : 1;
@@ -232,7 +232,7 @@ static bool is_on_its_own(const struct planning *pl, const struct plan *p, const
 static void plan_returns(struct planning *pl, struct plan *p, const struct body *b)
 {
 	const struct trap_place where = place_in(pl, b);
-	const bool entry = needs_entry(pl, p, b) || !is_on_its_own(pl, p, b);
+	const bool entry = pl->opt->sampled || needs_entry(pl, p, b) || !is_on_its_own(pl, p, b);
 	struct site s;
 
 	p->kind = PLAN_RETURNS;

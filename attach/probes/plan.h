@@ -56,6 +56,7 @@ struct plan_options {
 	 */
 	bool kernel;
 	bool kernel_returns;	/* return probes may be used at all */
+	bool sampled;		/* which calls are recorded is decided at their entry (attach/uprobe/uprobe_sample.h) */
 	bool other_returns;	/* this file is an allocator that never looks at the stack of its callers */
 	/*
 	 * every rule of the run: a function that the file calls may be watched in another module. NULL: only

@@ -55,12 +55,12 @@ static int learn_sizes(struct scan_watched *w)
  */
 static int refuse_sampled(const struct ledger *l)
 {
-	if (!ledger_is_sampled(l))
+	if (!ledger_is_sampled(l) && !l->run.sample_bytes)
 		return 0;
-	log_error("the trace is of a sampled run (--budget), which has tracked only a few blocks of each "
-		  "allocation site");
-	log_hint("without --with-trace blocks are grouped by class and size; a trace without --budget has "
-		 "them all");
+	log_error("the trace is of a sampled run (%s), which has only a few blocks of each allocation site",
+		  l->run.sample_bytes ? "--sample" : "--budget");
+	log_hint("without --with-trace blocks are grouped by class and size; a trace without %s has them all",
+		 l->run.sample_bytes ? "--sample" : "--budget");
 	return -EINVAL;
 }
 

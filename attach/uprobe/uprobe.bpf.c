@@ -28,8 +28,10 @@ static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site
 	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
 	struct call c = { .site = (__u32)n };
 
+	const struct call *around = bpf_map_lookup_elem(&calls, &key);
+
 	get_args(ctx, c.args);
-	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
+	if (!(around && around->site != c.site && has_return(around)) && bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
 		__sync_fetch_and_add(&control.unstored, 1);
 	put_brief(ctx, n, UPROBE_AT_ENTRY, c.args);
 }
@@ -44,15 +46,18 @@ static __always_inline _Bool opened_sampled(struct pt_regs *ctx, const struct up
 	struct sampling *its = sampling_of(key.tid, key.family);
 	struct call c = { .site = (__u32)n };
 
-	if (!its || is_inside(its, key.sp))
+	if (!its)
 		return 1;
+	/* where a call has jumped here, that ends with this one */
+	if (is_inside(its, key.sp, (__u32)n))
+		return key.sp != its->sp;
 	get_args(ctx, c.args);
 	if (s->choice.kind == UPROBE_REALLOC)
 		c.flags |= take_old(s, c.args);
 	if (choose(its, &s->choice, c.args))
 		c.flags |= UPROBE_CHOSEN;
 	if (!s->choice.calls_none)
-		its->sp = key.sp;
+		enter(its, s, key.sp, (__u32)n);
 	if (!c.flags)
 		return s->choice.calls_none;
 	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
@@ -67,10 +72,14 @@ static __always_inline void closed_sampled(struct pt_regs *ctx, const struct upr
 {
 	const struct call_key key = { entry_sp(ctx, s), (__u32)bpf_get_current_pid_tgid(), s->family };
 	struct sampling *its = sampling_of(key.tid, key.family);
+	const struct call *c = bpf_map_lookup_elem(&calls, &key);
 
+	/* its own return comes next, and has the stack as it was (uprobe_calls.c) */
+	if (c && !(s->flags & UPROBE_RETURNS) && has_return(c))
+		return;
 	if (its && its->sp == key.sp)
 		its->sp = 0;
-	if (bpf_map_lookup_elem(&calls, &key) && !put_hit(ctx, s, n))
+	if (c && !put_hit(ctx, s, n))
 		bpf_map_delete_elem(&calls, &key);
 }
 

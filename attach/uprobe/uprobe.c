@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +77,8 @@ struct uprobe {
 	bool left, execed, ended;
 	pthread_t closer;		/* if closing: after uprobe_leave the links are its own */
 	bool closing;
+	bool wants_files, own_files;	/* of the closer: file descriptors of its own */
+	sem_t begun;
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -191,6 +195,7 @@ void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
 	u->rules = rules;
+	u->calls.sampled = true;
 	uprobe_sample_distances(c->distances);
 	c->interval = interval;
 }
@@ -200,45 +205,74 @@ bool uprobe_may_return(const struct uprobe *u)
 	return uprobe_kernel_may_return(u->kernel);
 }
 
+/* The file descriptors of all probes, behind that of the process; NULL: no memory. *@n: how many. */
+static int *collect_fds(const struct uprobe *u, size_t *n)
+{
+	size_t all = 1;
+	int *fds;
+
+	for (size_t i = 0; i < GROUPS; i++)
+		all += u->groups[i].links.n;
+	fds = calloc(all, sizeof(*fds));
+	if (!fds)
+		return NULL;
+	fds[0] = u->pidfd;
+	*n = 1;
+	for (size_t i = 0; i < GROUPS; i++) {
+		if (u->groups[i].links.n)
+			memcpy(fds + *n, u->groups[i].links.fds, u->groups[i].links.n * sizeof(*fds));
+		*n += u->groups[i].links.n;
+	}
+	return fds;
+}
+
 /* If a tracer has the target, which may have breakpoints where the probes are. */
 static void hold_links(const struct uprobe *u)
 {
-	cleanup_free int *fds = NULL;
-	size_t n = 0, links = 0;
+	size_t n;
+	cleanup_free int *fds = collect_fds(u, &n);
 
-	for (size_t i = 0; i < GROUPS; i++)
-		links += u->groups[i].links.n;
-	fds = links ? calloc(links + 1, sizeof(*fds)) : NULL;
-	if (!fds)
-		return;
-	fds[n++] = u->pidfd;
-	for (size_t i = 0; i < GROUPS; i++) {
-		memcpy(fds + n, u->groups[i].links.fds, u->groups[i].links.n * sizeof(*fds));
-		n += u->groups[i].links.n;
-	}
-	uprobe_hold(u->pid, u->pidfd, fds, n);
+	if (fds && n > 1)
+		uprobe_hold(u->pid, u->pidfd, fds, n);
 }
 
 static void *close_links(void *arg)
 {
 	struct uprobe *u = arg;
 
+	u->own_files = u->wants_files && unshare(CLONE_FILES) == 0;
+	sem_post(&u->begun);
 	for (size_t i = 0; i < GROUPS; i++)
 		uprobe_links_close(&u->groups[i].links);
 	return NULL;
 }
 
-/* The kernel waits, 10 to 50 ms a link: that is left to a thread, while the report is made. */
+/*
+ * The kernel waits, 10 to 50 ms a link: that is left to a thread, while the report is made. The thread has file
+ * descriptors of its own, and ours are closed at once. Else a process that is forked meanwhile, as for names, would
+ * have copies, and where it closes them a kill would leave probes in the target (uprobe_apart.h).
+ */
 static void begin_closing(struct uprobe *u)
 {
+	size_t n = 0;
+	cleanup_free int *fds = collect_fds(u, &n);
 	sigset_t all, before;
 
+	u->wants_files = fds;
+	sem_init(&u->begun, 0, 0);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	u->closing = !pthread_create(&u->closer, NULL, close_links, u);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!u->closing)
+	if (!u->closing) {
+		u->wants_files = false;
 		close_links(u);
+		return;
+	}
+	while (sem_wait(&u->begun) < 0)
+		;
+	for (size_t i = 1; u->own_files && i < n; i++)
+		close(fds[i]);
 }
 
 void uprobe_begin_program(struct uprobe *u)
@@ -530,6 +564,7 @@ static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struc
 	rec->head = (struct record){
 		.kind = RECORD_HIT, .tid = h->tid, .site = h->site, .time_ns = h->time_ns,
 		.flags = (uint16_t)(m->flags | (h->flags & UPROBE_CUT ? RECORD_CUT : 0) |
+				    (h->flags & UPROBE_NO_BLOCK ? RECORD_NO_BLOCK : 0) |
 				    (h->tgid == (uint32_t)u->pid ? 0 : RECORD_GUEST)),
 	};
 	rec->outer_site = m->has_call ? m->call.trap : h->site;
@@ -596,17 +631,6 @@ static taddr sp_of(const struct uprobe_head *h)
 	return h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->regs[19] : ((const struct uprobe_brief *)h)->sp;
 }
 
-/* The new block is not in the sample: so the call is one that only frees, as realloc(old, 0). */
-static void leave_block_out(const struct uprobe *u, struct record_hit *rec)
-{
-	struct uprobe_choice its;
-
-	if (uprobe_sample_choice(&u->rules[u->shared->sites[rec->outer_site].rule], &its) < 0)
-		return;
-	rec->args[its.size - 1] = 0;
-	rec->regs.rax = rec->regs.rdi = 0;
-}
-
 /* false: there is no space in the ring. */
 static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 {
@@ -630,8 +654,6 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
 		fill_brief((const struct uprobe_brief *)h, rec);
-	if (h->flags & UPROBE_ONLY_FREES)
-		leave_block_out(u, rec);
 	ring_commit(&u->shared->ring, &rec->head, (uint32_t)sizeof(*rec) + rec->slice_len);
 	pass_hint(u, h->tid);
 	return true;

@@ -12,6 +12,7 @@ void uprobe_calls_init(struct uprobe_calls *c)
 	addrmap_init(&c->threads, sizeof(struct uprobe_thread));
 	c->generation = 0;
 	c->dropped = 0;
+	c->sampled = false;
 }
 
 void uprobe_calls_fini(struct uprobe_calls *c)
@@ -55,14 +56,37 @@ static taddr entry_sp(const struct uprobe_head *h, const struct site *s, taddr s
 	return sp + (taddr)(int64_t)s->sp_delta;
 }
 
+/* Of a sample, the kernel records outermost calls alone: those around this one were left by an exception. */
+static void leave_around(struct uprobe_calls *c, uint16_t *open, taddr sp, uint16_t family)
+{
+	const struct call *left;
+
+	while ((left = calls_around(&c->calls, open, sp, family)))
+		calls_remove(&c->calls, open, left);
+}
+
+/*
+ * The call that began with this rsp, if the kernel has its return: that of a function which has jumped to another one,
+ * whose `ret` is probed. There the stack has the kernel's address in place of the caller's.
+ */
+static bool has_return(struct uprobe_calls *c, uint16_t *open, taddr sp, uint16_t family)
+{
+	const struct call *call = calls_around(&c->calls, open, sp, family);
+
+	return call && call->sp == sp && call->ret;
+}
+
 static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, const struct site *s, taddr sp,
 		     const uint64_t args[6], struct uprobe_meaning *m)
 {
 	struct call call = { .sp = sp, .trap = number, .family = s->family };
-	const bool inside = calls_inside(&c->calls, open, sp, s->family);
 	const bool event = s->flags & (s->flags & SITE_RETURNS ? SITE_OPENING : SITE_EMIT);
-	bool tail;
+	bool inside, tail;
 
+	if (c->sampled)
+		leave_around(c, open, sp, s->family);
+	inside = calls_inside(&c->calls, open, sp, s->family);
+	call.ret = s->flags & SITE_RETURNS || has_return(c, open, sp, s->family);
 	memcpy(call.args, args, sizeof(call.args));
 	if (!calls_open(&c->calls, open, &call, &tail)) {
 		c->dropped++;
@@ -74,6 +98,8 @@ static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, co
 
 static void at_exit_of(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
 {
+	if (!(s->flags & SITE_RETURNS) && has_return(c, open, sp, s->family))
+		return;
 	m->has_call = calls_close(&c->calls, open, sp, s->family, &m->call);
 	/* closed already; or the record of its entry was lost, and is counted as that */
 	if (!m->has_call && s->flags & SITE_RETURNS && s->flags & SITE_ENTRY)

@@ -26,6 +26,7 @@ struct uprobe_calls {
 	struct addrmap threads;		/* tid -> struct uprobe_thread */
 	uint32_t generation;		/* calls that were opened in an earlier one are forgotten */
 	uint64_t dropped;		/* how many were */
+	bool sampled;			/* outermost calls alone are recorded */
 };
 
 struct uprobe_thread {

@@ -70,7 +70,7 @@ enum uprobe_hit_flags {
 	/* in a sample: */
 	UPROBE_CHOSEN = 1 << 2,		/* the block that is allocated is in it */
 	UPROBE_WAS_CHOSEN = 1 << 3,	/* the block that realloc frees was in it */
-	UPROBE_ONLY_FREES = 1 << 4,	/* this, and not the block that it allocates */
+	UPROBE_NO_BLOCK = 1 << 4,	/* the block that is allocated is not in it */
 };
 
 struct uprobe_head {

@@ -80,8 +80,10 @@ struct {
 /* Of a thread in a family, by a hash of both. */
 struct sampling {
 	__u64 sp;		/* at the entry of its outermost call that may call others; 0: none */
+	__u64 ret;		/* to where that returns; 0: the kernel has its return */
 	__s64 left;		/* bytes to the next one that is chosen; 0: not drawn yet */
 	__u32 tid, family;
+	__u32 site, unused;	/* of that call */
 };
 
 struct {

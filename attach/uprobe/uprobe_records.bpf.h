@@ -144,13 +144,21 @@ static __always_inline __u64 entry_sp(const struct pt_regs *ctx, const struct up
 	return ctx->rsp + (s->flags & UPROBE_RETURNS ? -8 : s->sp_delta);
 }
 
+/* The call's return is probed. It ends there, also if its function jumps to another one whose `ret` is probed. */
+static __always_inline _Bool has_return(const struct call *c)
+{
+	const struct uprobe_site *s = c ? bpf_map_lookup_elem(&sites, &c->site) : NULL;
+
+	return s && s->flags & UPROBE_RETURNS;
+}
+
 /* The arguments of the call that ends, if they were stored. */
 static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_site *s, __u64 sp)
 {
 	const struct call_key key = { sp, (__u32)bpf_get_current_pid_tgid(), s->family };
 	const struct call *c = bpf_map_lookup_elem(&calls, &key);
 
-	if (!c)
+	if (!c || (!(s->flags & UPROBE_RETURNS) && has_return(c)))
 		return;
 	h->outer = c->site;
 	h->head.flags |= c->flags;

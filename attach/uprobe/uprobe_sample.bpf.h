@@ -4,6 +4,7 @@
 #define MM_UPROBE_SAMPLE_BPF_H
 
 #include "attach/uprobe/uprobe_maps.bpf.h"
+#include "attach/uprobe/uprobe_returns.bpf.h"
 
 /* --- the sample --- */
 
@@ -25,12 +26,15 @@ static __always_inline __u64 block_key(__u64 addr, __u32 family)
 	return addr ? addr ^ (__u64)family << 56 : 0;
 }
 
-static __always_inline void put_sampled(__u64 key)
+/* 0: there is no space; it is counted as lost. */
+static __always_inline _Bool put_sampled(__u64 key)
 {
 	const __u8 one = 1;
 
-	if (key && bpf_map_update_elem(&sampled, &key, &one, BPF_ANY))
-		lose();
+	if (!key || !bpf_map_update_elem(&sampled, &key, &one, BPF_ANY))
+		return 1;
+	lose();
+	return 0;
 }
 
 static __always_inline _Bool take_sampled(__u64 key)
@@ -51,12 +55,34 @@ static __always_inline struct sampling *sampling_of(__u32 tid, __u32 family)
 	return its;
 }
 
-/* In a call of the family, or at its end. Below the stack of one that was left by longjmp there is none. */
-static __always_inline _Bool is_inside(struct sampling *its, __u64 sp)
+/* An exception has left it, and its return address was written over since. */
+static __always_inline _Bool was_left(const struct sampling *its)
 {
-	if (sp > its->sp)
+	const struct task_struct *t = (void *)bpf_get_current_task();
+	__u64 ret;
+
+	/* or by the kernel, for a return probe of another watch */
+	return its->ret && !bpf_probe_read_user(&ret, sizeof(ret), (void *)its->sp) && ret != its->ret &&
+	       ret != BPF_CORE_READ(t, mm, uprobes_state.xol_area, vaddr);
+}
+
+/*
+ * In a call of the family, or at its end, where it has jumped to another function. Below the stack of one that was left
+ * by longjmp there is none; and a function that is called there again was left, too.
+ */
+static __always_inline _Bool is_inside(struct sampling *its, __u64 sp, __u32 site)
+{
+	if (sp > its->sp || (sp == its->sp && site == its->site) || (sp < its->sp && was_left(its)))
 		its->sp = 0;
 	return its->sp;
+}
+
+static __always_inline void enter(struct sampling *its, const struct uprobe_site *s, __u64 sp, __u32 site)
+{
+	its->sp = sp;
+	its->site = site;
+	if (s->flags & UPROBE_RETURNS || bpf_probe_read_user(&its->ret, sizeof(its->ret), (void *)sp))
+		its->ret = 0;
 }
 
 static __always_inline __s64 distance(void)
@@ -106,14 +132,16 @@ static __always_inline void settle(struct uprobe_hit *h, const struct uprobe_sit
 		return;
 	load = opened_at->choice.address - UPROBE_LOAD0;
 	SEEN_BY_VERIFIER(load);
-	if (h->head.flags & UPROBE_CHOSEN)
-		put_sampled(block_key(load < UPROBE_LOADS ? h->loads[load] : result, s->family));
+	/* of a block whose free would not be recorded nothing is */
+	if (h->head.flags & UPROBE_CHOSEN &&
+	    !put_sampled(block_key(load < UPROBE_LOADS ? h->loads[load] : result, s->family)))
+		h->head.flags |= UPROBE_NO_BLOCK;
 	if (!(h->head.flags & UPROBE_WAS_CHOSEN))
 		return;
 	if (!result && size_of_block(&opened_at->choice, h->args))
 		put_sampled(block_key(arg(h->args, opened_at->choice.old), s->family));
 	else if (!(h->head.flags & UPROBE_CHOSEN))
-		h->head.flags |= UPROBE_ONLY_FREES;
+		h->head.flags |= UPROBE_NO_BLOCK;
 }
 
 #endif

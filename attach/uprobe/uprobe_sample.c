@@ -57,6 +57,9 @@ int uprobe_sample_choice(const struct rule *r, struct uprobe_choice *out)
 	case RULE_REALLOC:
 		return allocates(r, out);
 	case RULE_FREE:
+		/* its block is in the sample no more, so it must be known at the entry that it is freed */
+		if (r->nifs || rule_at_exit(r))
+			return -ENOTSUP;
 		*out = (struct uprobe_choice){ .kind = UPROBE_FREE, .address = argument(&r->ptr) };
 		return out->address ? 0 : -ENOTSUP;
 	default:
@@ -76,7 +79,8 @@ int uprobe_sample_check(const struct ruleset *set)
 			continue;
 		rule_format(r, text, sizeof(text));
 		log_error("--sample: calls of `%s` cannot be sampled", text);
-		log_hint("the size must be an argument, or a product of two, and the block the result, or *argN");
+		log_hint("the size must be an argument, or a product of two, and the block the result, or *argN; what frees "
+			 "it has no condition");
 		return -EINVAL;
 	}
 	return 0;

@@ -141,7 +141,7 @@ static int complete(struct session *s)
 		processes_sample(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	verdict_snapshot_judge(s->snapshot, s->recorder, s->opt->what.exact_sizes,
+	verdict_snapshot_judge(s->snapshot, s->recorder, s->planting->options.exact_sizes,
 			       asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "attach/control/planting.h"
 #include "attach/events/recorder.h"
 #include "attach/options/options.h"
 #include "attach/reporting/reporting.h"
@@ -71,7 +72,7 @@ int session_report_interim(void *ctx, uint32_t round)
 
 	pass_time(s);
 	recorder_note(s->recorder, s->recorder->ledger.now_us, "interim report %u: the watch goes on", round);
-	verdict_snapshot_judge(s->snapshot, s->recorder, s->opt->what.exact_sizes, NULL);
+	verdict_snapshot_judge(s->snapshot, s->recorder, s->planting->options.exact_sizes, NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, false);

@@ -10,7 +10,6 @@
 #include "report/groups/groups.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +22,6 @@
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
 
-#define CHANCE 2		/* standard deviations */
 #define CHUNK_HEAD 8	/* what glibc adds to a block */
 
 bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family)
@@ -103,39 +101,11 @@ static uint64_t kept_bytes(const struct maker *mk, const struct stack_group *d)
 	return estimated > d->live.bytes ? estimated : d->live.bytes;
 }
 
-static struct summary_bounds bounds_of(const struct stack_live *live)
-{
-	const struct byte_sample *its = &live->sample_of;
-	struct summary_bounds b = { .seen = its->seen };
-
-	if (!b.seen)
-		return b;
-	byte_sample_interval((double)live->blocks, its->blocks_variance, (double)its->seen, &b.blocks_low,
-			     &b.blocks_high);
-	byte_sample_interval((double)live->bytes, its->bytes_variance, (double)its->bytes, &b.bytes_low,
-			     &b.bytes_high);
-	return b;
-}
-
-/*
- * Of a sample by bytes: may what was added in the second half of the run be due to which blocks were chosen? The
- * variance of a difference is that of all blocks that came and went meanwhile.
- */
-static bool grows_by_chance(const struct stack_group *d, const struct summary_group *g)
-{
-	const double seen = (double)d->live.sample_of.seen, each = seen > 0 ? d->live.sample_of.bytes_variance /
-									       (double)d->live.blocks : 0;
-	const double variance = each * (double)(d->own_allocs + d->own_frees) / 2;
-	const double added = (double)g->series[g->npoints - 1].bytes - (double)g->series[(g->npoints - 1) / 2].bytes;
-
-	return variance > 0 && added < CHANCE * sqrt(variance);
-}
-
 static void see_growth(const struct maker *mk, const struct stack_group *d, struct summary_group *g)
 {
 	growth_classify(g->series, g->npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g->growth);
 	growth_see_ages(&g->growth, mk->ledger->now_us / 1e6, g->frees, g->blocks, g->youngest_s);
-	if (mk->ledger->run.sample_bytes && g->npoints && growth_rises(&g->growth) && grows_by_chance(d, g))
+	if (mk->ledger->run.sample_bytes && g->npoints && growth_rises(&g->growth) && summary_grows_by_chance(g, d->own_allocs + d->own_frees))
 		g->growth = (struct growth){ .shape = GROWTH_UNKNOWN };
 }
 
@@ -158,7 +128,7 @@ static int add_group(struct maker *mk, struct stack_group *d)
 			  .indirect_bytes = d->live.indirect_bytes },
 		.oldest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.oldest_us) : 0,
 		.youngest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.youngest_us) : 0,
-		.bounds = bounds_of(&d->live), .series = series, .samples = &sample, .nsamples = d->live.blocks ? 1 : 0,
+		.sample_of = d->live.sample_of, .series = series, .samples = &sample, .nsamples = d->live.blocks ? 1 : 0,
 		.stack = { .wrappers = d->wrappers,
 			   .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
 	};

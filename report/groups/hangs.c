@@ -45,7 +45,6 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 		const size_t *group = group_of(groups, j.family, &b),
 			     *root = group ? root_of(groups, l, j.family, j.with_bytes) : NULL;
 		struct summary_sum *sum;
-		uint64_t weight;
 		bool fresh;
 
 		if (!root || !ledger_old_enough(l, b.birth_us, older_than_us))
@@ -55,9 +54,8 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 			return -ENOMEM;
 		if (fresh)
 			*sum = (struct summary_sum){ 0, 0 };
-		weight = ledger_weight(l, j.addr, &b);
-		sum->blocks += weight;
-		sum->bytes += weight * b.size;
+		sum->blocks++;
+		sum->bytes += b.size;
 	}
 	return 0;
 }
@@ -96,6 +94,9 @@ int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t ol
 	struct addrmap pairs;
 	int r;
 
+	/* a lost block and what hangs on it are seldom both in a sample by bytes */
+	if (l->run.sample_bytes)
+		return 0;
 	addrmap_init(&pairs, sizeof(struct summary_sum));
 	r = add_up(groups, l, older_than_us, &pairs);
 	if (r == 0)

@@ -110,13 +110,14 @@ static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 	}
 }
 
+/* In a sample by bytes what is lost with a block is counted where it was allocated, as far as it is in the sample. */
 static void look_at_leaders(const struct stack_groups *ds, struct stock *st)
 {
 	struct verdict_place place = { 0 };
 	struct verdict_block j;
 	struct live_block b;
 
-	while (ledger_next_leader(ds->ledger, &place, &j, &b)) {
+	while (!ds->ledger->run.sample_bytes && ledger_next_leader(ds->ledger, &place, &j, &b)) {
 		struct stack_live *k;
 
 		if (j.family != ds->family || !stack_groups_wants(ds, b.birth_us))

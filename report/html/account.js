@@ -99,6 +99,8 @@ function watchFacts() {
 
 	return [...fact(isScan ? "scanned" : "watched", `${when}, ${run.mode}` +
 			(isScan ? "" : `, by ${visible(run.frontend)}`)),
+		...run.sample_bytes ? fact("estimated", "all numbers of blocks and bytes, from a sample, one block for each " +
+			`${size(run.sample_bytes)} allocated; what leaks less than ${size(3 * run.sample_bytes)} may be missing`) : [],
 		...isScan ? [] : [...fact("events", eventsText()), ...fact("stacks", stacksText()),
 			...run.seconds > 0 ? fact("stopped", stoppedText()) : []],
 		...fact("memory", memoryText()), ...budgetFacts(run.budget), ...verdictFacts(run.verdicts),

@@ -107,11 +107,13 @@ static void put_bounds(struct strbuf *sb, const char *name, double low, double h
 	strbuf_putc(sb, ']');
 }
 
-void json_bounds(struct strbuf *sb, const struct summary_bounds *b)
+void json_bounds(struct strbuf *sb, const struct summary_group *g)
 {
+	const struct summary_bounds b = summary_bounds_of(g);
+
 	json_key(sb, ", ", "estimated_from");
-	json_number(sb, "{", "sampled_blocks", b->seen);
-	put_bounds(sb, "blocks", b->blocks_low, b->blocks_high);
-	put_bounds(sb, "bytes", b->bytes_low, b->bytes_high);
+	json_number(sb, "{", "sampled_blocks", g->sample_of.seen);
+	put_bounds(sb, "blocks", b.blocks_low, b.blocks_high);
+	put_bounds(sb, "bytes", b.bytes_low, b.bytes_high);
 	strbuf_putc(sb, '}');
 }

@@ -13,6 +13,6 @@ void json_budget(struct strbuf *sb, const struct summary_budget *b);
 void json_sample(struct strbuf *sb, const struct summary_sample *s);
 
 /* The member "estimated_from" of a group in a sample by bytes. */
-void json_bounds(struct strbuf *sb, const struct summary_bounds *b);
+void json_bounds(struct strbuf *sb, const struct summary_group *g);
 
 #endif

@@ -242,8 +242,8 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		put_kind(sb, &g->kind);
 	if (g->sampled)
 		json_sample(sb, g->sampled);
-	if (g->bounds.seen)
-		json_bounds(sb, &g->bounds);
+	if (g->sample_of.seen)
+		json_bounds(sb, g);
 	put_growth(sb, &g->growth, "bytes_per_minute");
 	put_series(sb, g->series, g->npoints, frames);
 	put_samples(sb, g->samples, g->nsamples);

@@ -128,6 +128,8 @@ static void put_head(const struct summary *s, struct strbuf *sb)
 	strbuf_puts(sb, "desc: mmattach " MM_VERSION "\n");
 	if (summary_is_sampled(&s->run))
 		strbuf_puts(sb, "desc: sampled, what is estimated to stay\n");
+	if (s->run.sample_bytes)
+		strbuf_puts(sb, "desc: estimated from a sample of blocks\n");
 	strbuf_puts(sb, "cmd: ");
 	from = sb->len;
 	export_command(sb, s);

@@ -69,6 +69,7 @@ static void merge(struct summary_group *to, const struct summary_group *g)
 {
 	to->blocks += g->blocks;
 	to->bytes += g->bytes;
+	byte_sample_merge(&to->sample_of, &g->sample_of);
 	to->kind.indirect_blocks += g->kind.indirect_blocks;
 	to->kind.indirect_bytes += g->kind.indirect_bytes;
 	if (g->oldest_s > to->oldest_s)
@@ -358,6 +359,8 @@ static void classify(const struct maker *mk, struct summary_group *g)
 		growth_classify(g->series, g->npoints, mk->s->run.seconds,
 				g->blocks + g->kind.indirect_blocks + live, live, &g->growth);
 	growth_see_ages(&g->growth, mk->s->run.seconds, g->frees, g->blocks, g->youngest_s);
+	if (growth_rises(&g->growth) && summary_grows_by_chance(g, g->allocs + g->frees))
+		g->growth = (struct growth){ .shape = GROWTH_UNKNOWN };
 }
 
 /* Its part that is lost with a row of the same stack is taken to have grown as the rest of it. */

@@ -24,6 +24,7 @@
 #include "report/model/growth.h"
 #include "report/model/histogram.h"
 #include "report/model/stack.h"
+#include "report/sampling/byte_sample.h"
 #include "report/sampling/estimate.h"
 #include "report/sampling/survival.h"
 
@@ -97,7 +98,6 @@ struct summary_hang {
 
 /* In a sample by bytes (run.sample_bytes): between what the true numbers of live blocks and bytes are, 95 %. */
 struct summary_bounds {
-	uint64_t seen;			/* blocks in the sample from which they are estimated */
 	double blocks_low, blocks_high, bytes_low, bytes_high;
 };
 
@@ -138,7 +138,7 @@ struct summary_group {
 	struct summary_freed *freed;
 	size_t nfreed;
 	struct summary_sample *sampled;	/* NULL: the run is not sampled, or nothing is known */
-	struct summary_bounds bounds;	/* in a sample by bytes */
+	struct byte_sample sample_of;	/* in a sample by bytes: how sure `blocks` and `bytes` are (summary_bounds_of) */
 	size_t serial;			/* how many were added before it; sorting does not change it */
 };
 
@@ -429,6 +429,14 @@ int summary_rank(enum verdict v);
 bool summary_is_lost(enum verdict v);
 /* A lost group's bytes, and those that are lost with it. */
 uint64_t summary_weight(const struct summary_group *g);
+
+/* Of a group in a sample by bytes. */
+struct summary_bounds summary_bounds_of(const struct summary_group *g);
+/*
+ * Of such a group with @calls allocations and frees: may what was added in the second half of the run be due to which
+ * blocks were chosen?
+ */
+bool summary_grows_by_chance(const struct summary_group *g, uint64_t calls);
 
 /* Is it a sampled run, so that only a part was seen? */
 bool summary_is_sampled(const struct summary_run *run);

@@ -62,6 +62,8 @@ static void comment(struct profile *p, const struct summary *s)
 	if (summary_is_sampled(&s->run))
 		profile_comment(p, "sampled: values are estimates for the whole watch; inuse is what is estimated "
 				   "to stay");
+	if (s->run.sample_bytes)
+		profile_comment(p, "values are estimates from a sample of blocks (--sample)");
 	for (size_t i = 0; i < s->nnotes; i++)
 		profile_comment(p, s->notes[i]);
 }

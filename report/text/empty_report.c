@@ -108,6 +108,17 @@ static void put_clean(struct strbuf *sb, const struct summary *s, const struct s
 	}
 }
 
+/* Of a sample by bytes, in which nothing is live. */
+static void put_none_in_sample(struct strbuf *sb, const struct sums *sums)
+{
+	if (sums->taken)
+		strbuf_puts(sb, "All blocks that were in the sample were freed.\n");
+	else
+		strbuf_puts(sb, "No block that was allocated in the watch is in the sample: either the process allocated little, "
+				"or it does so\nin another way: `mmattach probes -p PID` shows what is found in it. A smaller "
+				"--sample sees more.\n");
+}
+
 static void put_none_sampled(struct strbuf *sb)
 {
 	strbuf_puts(sb, "No allocation was seen. Either the process did nothing, "
@@ -150,6 +161,8 @@ void empty_report_put(struct strbuf *sb, const struct summary *s)
 		put_not_grown(sb, s, &sums);
 	else if (summary_is_sampled(&s->run))
 		put_none_sampled(sb);
+	else if (s->run.sample_bytes && !sums.kept && any_watched(&s->run))
+		put_none_in_sample(sb, &sums);
 	else if (!sums.taken)
 		put_unseen(sb, s, &sums);
 	else if (!sums.kept)

@@ -8,10 +8,14 @@
  *			allocated, resized and freed
  *	grow N		N times: a block that realloc makes larger and smaller, and that is freed at the end
  *	share N		N blocks of 1,000 by each of 4 threads; every other one is freed
+ *	things N	N things of which no argument has the size; every other one is dropped
+ *	maps N		N mappings that are made smaller, and unmapped
  *	end
  *	answer: {"site": [blocks, bytes], ...} of what has leaked by now
  */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "victim.h"
 
@@ -146,6 +150,41 @@ static void share(unsigned long n)
 	shared += THREADS * (n - n / 2);
 }
 
+SITE void *make_thing(void)
+{
+	void *p = malloc(40);
+
+	escape(p);
+	return p;
+}
+
+SITE void drop_thing(void *p)
+{
+	escape(p);
+	free(p);
+}
+
+static void things(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		void *p = make_thing();
+
+		if (i % 2)
+			drop_thing(p);
+	}
+}
+
+static void maps(unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		void *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		p = p == MAP_FAILED ? p : mremap(p, 1 << 20, 4096, 0);
+		if (p == MAP_FAILED || munmap(p, 4096))
+			victim_die("mmap");
+	}
+}
+
 static void answer(void)
 {
 	printf("{\"leak_small\": [%lu, %lu], \"leak_page\": [%lu, %lu], \"leak_resized\": [%lu, %lu], "
@@ -169,6 +208,10 @@ int main(void)
 			grow(strtoul(order + 5, NULL, 10));
 		else if (!strncmp(order, "share ", 6))
 			share(strtoul(order + 6, NULL, 10));
+		else if (!strncmp(order, "things ", 7))
+			things(strtoul(order + 7, NULL, 10));
+		else if (!strncmp(order, "maps ", 5))
+			maps(strtoul(order + 5, NULL, 10));
 		answer();
 		if (!strcmp(order, "end"))
 			return 0;

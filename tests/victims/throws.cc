@@ -2,6 +2,7 @@
 // throws: a thread allocates and frees by all of malloc's relatives, and another one asks operator new for more than
 // there is: each time it must get its std::bad_alloc.
 //
+//	below N		operator new throws, and below where that is caught N blocks of 100 are allocated
 //	end		{"caught": exceptions, "asked": how often}
 #include <atomic>
 #include <new>
@@ -51,6 +52,28 @@ static void *allocates(void *arg)
 	return arg;
 }
 
+__attribute__((noinline)) static void leak(unsigned long n)
+{
+	volatile char frame[256];
+
+	for (frame[0] = 1; n; n--) {
+		char *p = new char[100];
+
+		escape(p);
+	}
+}
+
+__attribute__((noinline)) static void below_a_throw(unsigned long n)
+{
+	try {
+		void *p = operator new(1ul << 62);
+
+		escape(p);
+	} catch (const std::bad_alloc &) {
+	}
+	leak(n);
+}
+
 int main()
 {
 	pthread_t threads[2];
@@ -59,7 +82,15 @@ int main()
 	pthread_create(&threads[0], nullptr, asks, nullptr);
 	pthread_create(&threads[1], nullptr, allocates, nullptr);
 	victim_ready();
-	victim_order(line);
+	for (;;) {
+		const char *order = victim_order(line);
+
+		if (strncmp(order, "below ", 6))
+			break;
+		below_a_throw(strtoul(order + 6, nullptr, 10));
+		printf("{}\n");
+		fflush(stdout);
+	}
 	over = true;
 	pthread_join(threads[0], nullptr);
 	pthread_join(threads[1], nullptr);

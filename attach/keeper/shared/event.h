@@ -64,6 +64,7 @@ enum record_flags {
 	RECORD_CUT = 1 << 4,	/* the slice is shorter than requested: the stack ended or was unreadable */
 	RECORD_OUTSIDE = 1 << 5, /* the thread was in no function that makes it count (SITE_FAMILY_IN) */
 	RECORD_SILENT = 1 << 6,	/* held, as a trap is to be planted; the hit is no event: a nested call */
+	RECORD_NO_BLOCK = 1 << 10, /* what is allocated is not in the sample: only what is freed counts */
 	RECORD_FRAMES = 1 << 9,	/* the slice has no stack but frames, unwound by gdb (shared/wire.h) */
 	RECORD_WITHIN = 1 << 8,	/* something is freed inside an open call of the family (SITE_RELEASE) */
 	RECORD_GUEST = 1 << 7,	/* by another process in the target's memory (vfork, posix_spawn) */

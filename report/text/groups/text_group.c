@@ -182,14 +182,16 @@ static void put_grows_instead(struct strbuf *sb, const struct summary *s, const 
 
 static void put_bounds(struct strbuf *sb, const struct summary_group *g)
 {
-	if (!g->bounds.seen)
+	const struct summary_bounds b = summary_bounds_of(g);
+
+	if (!g->sample_of.seen)
 		return;
 	strbuf_puts(sb, "    estimated from ");
-	format_count(sb, g->bounds.seen, "sampled block");
+	format_count(sb, g->sample_of.seen, "sampled block");
 	strbuf_puts(sb, ": ");
-	format_size(sb, (uint64_t)g->bounds.bytes_low);
+	format_size(sb, (uint64_t)b.bytes_low);
 	strbuf_puts(sb, " to ");
-	format_size(sb, (uint64_t)g->bounds.bytes_high);
+	format_size(sb, (uint64_t)b.bytes_high);
 	strbuf_puts(sb, " (95 %)\n");
 }
 

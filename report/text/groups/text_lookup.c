@@ -224,6 +224,8 @@ static void put_nothing(struct strbuf *sb, const struct summary *s, const struct
 	strbuf_puts(sb, "freed, or older than the watch, or never allocated");
 	if (summary_is_sampled(&s->run))
 		strbuf_puts(sb, ", or not among the blocks that this sampled run tracked");
+	if (s->run.sample_bytes)
+		strbuf_puts(sb, ", or not in the sample");
 	if (lost)
 		strbuf_printf(sb, ", or its event is among the %" PRIu64 " lost", lost);
 	strbuf_putc(sb, '\n');

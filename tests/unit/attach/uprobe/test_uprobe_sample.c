@@ -58,7 +58,7 @@ static void what_is_known_too_late(void **state)
 	static const char *const rules[] = {
 		"alloc open ptr=u32(ret) if=i32(ret)>=0", "alloc get size=*u64(arg1)", "alloc make size=arg1+arg2",
 		"alloc pipe ptr=*u32(arg1) also=*u32(arg1+4)", "free close ptr=u32(arg1)", "ref get", "unref put",
-		"alloc make size=arg1*arg2*arg3", "realloc grow",
+		"alloc make size=arg1*arg2*arg3", "realloc grow", "free close if=i32(ret)==0", "free put if=arg2==1",
 	};
 	struct uprobe_choice c;
 	struct rule_error e;

@@ -123,6 +123,49 @@ static void the_young_ones_belong_to_the_leak(void **state)
 	assert_int_equal(summary_section(&b.view, of(definite)), SUMMARY_LOST);
 }
 
+/* The group's blocks are those of a sample by bytes, one in @interval, of which each stands for its share. */
+static void sampled(size_t serial, uint64_t interval)
+{
+	struct summary_group *g = &s.groups[serial];
+	const uint64_t seen = (uint64_t)(byte_sample_share(interval, 10) * (double)g->blocks + 0.5);
+
+	for (uint64_t i = 0; i < seen; i++)
+		byte_sample_add(&g->sample_of, interval, 10);
+}
+
+/* The row's interval is that of all that it has been made of; and it grows no more surely than its groups do. */
+static void a_row_of_a_sample(void **state)
+{
+	const size_t definite = group(1, VERDICT_DEFINITE, 3000), possible = group(1, VERDICT_POSSIBLE, 1000);
+	struct summary_bounds all;
+
+	(void)state;
+	sampled(definite, 1000);
+	sampled(possible, 1000);
+	make();
+	assert_ptr_equal(of(definite), of(possible));
+	all = summary_bounds_of(of(definite));
+	assert_int_equal(of(definite)->sample_of.seen, 48 + 16);
+	assert_true(all.blocks_low > 3000 && all.blocks_low < 4000 && all.blocks_high > 4000 && all.blocks_high < 5300);
+	assert_true(all.bytes_low > 30000 && all.bytes_low < 40000 && all.bytes_high > 40000 && all.bytes_high < 53000);
+}
+
+static void a_row_that_grows_by_chance(void **state)
+{
+	size_t definite;
+
+	(void)state;
+	definite = group(1, VERDICT_DEFINITE, 3000);
+	group(1, VERDICT_POSSIBLE, 1000);
+	make();
+	assert_true(growth_rises(&of(definite)->growth));
+	by_stack_fini(&b);
+	/* as many as a single block stands for */
+	sampled(definite, 80000);
+	make();
+	assert_false(growth_rises(&of(definite)->growth));
+}
+
 /* A cache some of whose entries are lost: the cache is not lost. */
 static void a_cache_is_a_row_of_its_own(void **state)
 {
@@ -319,6 +362,8 @@ int main(void)
 #define stack_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		stack_test(the_young_ones_belong_to_the_leak),
+		stack_test(a_row_of_a_sample),
+		stack_test(a_row_that_grows_by_chance),
 		stack_test(a_cache_is_a_row_of_its_own),
 		stack_test(the_verdict_is_that_of_most),
 		stack_test(a_list_of_one_stack),
