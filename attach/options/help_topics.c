@@ -14,7 +14,6 @@ const struct help_topic help_topics[] = {
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
 		  { "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
-		  { "mmattach -p 1234 -d 1h -o a.mmt --rotate 100M", "save a trace, in pieces" },
 		  { "mmattach -- ./my_program --its-option", "start a program" },
 	  },
 	  .text = "Ctrl-C, SIGTERM, the time of -d or the target's end ends the watch; the report\n"

@@ -4,7 +4,7 @@
  *
  * A debugger that sets a breakpoint where a probe is takes the probe's int3 for the program's code, and writes it
  * there when it removes the breakpoint. While the probe is there, that is right. Without it, the next thread that
- * comes by would die of SIGTRAP (tests/live/test_uprobe_attacks.py: test_breakpoint_on_a_probe). So a child of ours
+ * runs there would die of SIGTRAP (tests/live/test_uprobe_attacks.py: test_breakpoint_on_a_probe). So a child of ours
  * keeps the probes, which record nothing any more, until the tracer has detached.
  */
 #ifndef MM_UPROBE_HOLD_H

@@ -304,20 +304,13 @@ def test_static(name):
     watch_often(Victim(name, 2), sees_allocations)
 
 
-def sees_only_frees(watch, report):
-    """Its malloc jumps to another function: that it is not watched is said. Each block is freed, and its address
-    allocated again unseen: before that was known, each free was called a double one."""
-    assert "malloc in" in watch.said() and "is not watched" in watch.said(), watch.said()
-    assert report["totals"]["allocs"] == 0 and report["totals"]["frees"] > 0
-
-
 @pytest.mark.parametrize("linking", [[], ["-static"]])
 def test_musl(tmp_path, linking):
     if not shutil.which("musl-gcc"):
         pytest.skip("musl-tools is not installed")
     program = tmp_path / "hot_musl"
     subprocess.run(["musl-gcc", "-O2", "-g", "-pthread", *linking, "-o", program, TOP / "tests/victims/hot.c"], check=True)
-    watch_often(Victim(program, 2), sees_only_frees)
+    watch_often(Victim(program, 2), sees_allocations)
 
 
 # --- libraries that come and go ---

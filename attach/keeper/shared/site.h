@@ -72,7 +72,7 @@ struct site {
 	uint8_t bytes[SITE_BYTES];	/* the code at addr as in the file, from addr on */
 	uint8_t nbytes;			/* how many of them are known (at least the displaced instruction) */
 	uint8_t result;			/* enum emu_reg that holds the function's result at an exit */
-	bool calls_none;		/* RETURNS: its function calls, and jumps to, no other that is watched */
+	bool calls_none;		/* RETURNS: its function calls no other that is watched */
 	uint16_t flags;			/* enum site_flags */
 	uint16_t rule;			/* index of the rule that this site serves */
 	/* calls nest within a family only; also SITE_FAMILY_NONE, _IN; AFTER: not used */
