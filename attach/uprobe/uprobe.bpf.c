@@ -26,11 +26,11 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
 	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
+	const struct call *around = bpf_map_lookup_elem(&calls, &key);
 	struct call c = { .site = (__u32)n };
 
-	const struct call *around = bpf_map_lookup_elem(&calls, &key);
-
 	get_args(ctx, c.args);
+	/* where a call has jumped here, its own return is the end of both */
 	if (!(around && around->site != c.site && has_return(around)) && bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
 		__sync_fetch_and_add(&control.unstored, 1);
 	put_brief(ctx, n, UPROBE_AT_ENTRY, c.args);
@@ -154,7 +154,10 @@ static __always_inline _Bool is_return(struct pt_regs *ctx)
 	return bpf_get_func_ip(ctx) != ctx->rip;
 }
 
-/* UPROBE_RETURNS: at the entry, 1: the return is not probed. */
+/*
+ * UPROBE_RETURNS: at the entry, 1: the return is not probed. So it is while nothing is recorded, too: a return probe
+ * that is made without ends_others() may end the target.
+ */
 SEC("uprobe")
 int at_session(struct pt_regs *ctx)
 {
@@ -162,7 +165,7 @@ int at_session(struct pt_regs *ctx)
 	const struct uprobe_site *s = site_of(ctx, &n);
 
 	if (!s)
-		return 0;
+		return 1;
 	if (is_return(ctx)) {
 		returned(ctx, s, n);
 		return 0;

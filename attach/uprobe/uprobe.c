@@ -467,7 +467,7 @@ static int attach_some(struct uprobe *u, const char *path, const struct batch *b
 	const size_t links = g->links.n;
 	int r = uprobe_kernel_attach(u->kernel, path, b->places + first, n, b->returns, &g->links);
 
-	/* of an entry and its return, one may have been made */
+	/* of several perf events, some may have been made */
 	if (r < 0)
 		uprobe_links_cut(&g->links, links);
 

@@ -32,6 +32,7 @@ LIMIT = 60.0  # seconds for what should take one: the machine may be busy
 
 PTRACE_DETACH = 17
 PTRACE_SEIZE = 0x4206
+PTRACE_INTERRUPT = 0x4207
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]

@@ -6,11 +6,12 @@ goes on.
 A return probe is an address on the target's stack: all that leaves a frame in another way than by its `ret` is
 tried here.
 """
+import os
 import time
 
 import pytest
 
-from harness import Watch, hits, last_for, lost, rounds, wait_for
+from harness import PTRACE_DETACH, PTRACE_INTERRUPT, PTRACE_SEIZE, Watch, hits, last_for, lost, ptrace, rounds, wait_for
 from own_libc import victim  # noqa: F401
 from untouched import assert_code_whole, assert_untouched, code_differences
 
@@ -120,6 +121,25 @@ def test_signals(victim, place, order):
             assert "call not followed" not in lost(report)
         inner += told["inner"]
     assert inner > 0 and (unfollowed > 0) == ((place, order) == ("above", "alt"))
+    target.end()
+
+
+def test_signals_at_silent_probes(victim):
+    """Probes that record nothing any more, as those that stay because of a tracer, make no return probe either: they
+    would not be asked which call to leave out."""
+    target = victim("altstacks", "above")
+    assert ptrace(PTRACE_SEIZE, target.pid) == 0
+    try:
+        watch = watching(target)
+        watch.finish()
+        assert "the probes stay" in watch.said(), watch.said()
+        for _ in range(rounds(1, 30)):
+            assert target.ask("alt 1000", limit=120)["damaged"] == 0
+    finally:
+        ptrace(PTRACE_INTERRUPT, target.pid)
+        os.waitpid(target.pid, 0)
+        ptrace(PTRACE_DETACH, target.pid)
+    wait_for(lambda: not code_differences(target.pid), "the probes are out")
     target.end()
 
 
