@@ -391,7 +391,7 @@ class Served:
 
     def __init__(self, side, service, plan):
         with side(service) as self.watch:
-            if side is not real.nobody:
+            if side is not real.unwatched:
                 service.rate(SETTLED_S)
             before, began = cpu_s([service.pid]), time.monotonic()
             self.rate = service.rate(SERVED_SLICES * plan.slice_ms / 1000)
@@ -405,7 +405,7 @@ class Served:
 
 def all_served(start, library, plan):
     """{side: [Served of each round]}"""
-    sides = {"alone": real.nobody}
+    sides = {"alone": real.unwatched}
     if shutil.which("bpftrace"):
         sides["bpftrace"] = real.Bpftrace
     for name in known():

@@ -49,7 +49,7 @@ END { print(@allocs); clear(@live); clear(@size); clear(@where); clear(@allocs);
 """
 
 
-def nobody(_):
+def unwatched(_):
     """The service without a tracer."""
     return contextlib.nullcontext()
 
@@ -135,11 +135,11 @@ def turns(service, sides, plan):
 def rows_of(name, what, recipe, sides, plan):
     with tempfile.TemporaryDirectory(prefix="mm-bench-") as folder, recipe(folder) as service:
         service.load(0.5)
-        rates = turns(service, [nobody, *sides], plan)
+        rates = turns(service, [unwatched, *sides], plan)
     names = {Watched: "mmattach", Bpftrace: "bpftrace"}
     for side in sides:
         yield {"name": f"{name}_{names[side]}", "what": f"{what}: load alone / under {names[side]}",
-               "values": [alone / under for alone, under in zip(rates[nobody], rates[side])]}
+               "values": [alone / under for alone, under in zip(rates[unwatched], rates[side])]}
 
 
 def measure(plan):

@@ -62,6 +62,8 @@ static int make_ready(struct link *l, const struct link_settings *set)
 {
 	int r;
 
+	memset(l, 0, sizeof(*l));
+	l->keeper_fd = -1;
 	l->traps = mmap(NULL, sizeof(*l->traps), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (l->traps == MAP_FAILED)
 		return -ENOMEM;
@@ -81,11 +83,8 @@ static int make_ready(struct link *l, const struct link_settings *set)
 
 int link_open(struct link *l, const struct link_settings *set, int argc, char **argv)
 {
-	int r;
+	int r = make_ready(l, set);
 
-	memset(l, 0, sizeof(*l));
-	l->keeper_fd = -1;
-	r = make_ready(l, set);
 	if (r < 0)
 		return r;
 	r = keeper_start(l->shared, argc, argv, &l->keeper, &l->keeper_fd);
@@ -96,12 +95,9 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 
 int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid, const char *way, char *why, size_t n)
 {
-	int r;
+	int r = make_ready(l, set);
 
-	memset(l, 0, sizeof(*l));
-	l->keeper_fd = -1;
 	*why = '\0';
-	r = make_ready(l, set);
 	if (r < 0)
 		return r;
 	r = uprobe_open(pid, l->shared, way, &l->uprobe, why, n);
@@ -114,7 +110,7 @@ int link_prepare_uprobe(struct link *l, pid_t pid, const char *way, char *why, s
 {
 	const int r = uprobe_open(pid, l->shared, way, &l->prepared, why, n);
 
-	/* nothing is served yet by a program that starts, and on a busy machine the kernel takes seconds for its probes */
+	/* a program that starts serves nothing yet, and on a busy machine the kernel takes seconds for the probes */
 	if (r == 0)
 		l->shared->silence_ns = l->shared->hold_ns = START_NS;
 	return r;

@@ -5,8 +5,9 @@
  *
  * Children are not watched, but this shows if one of them grows. At most MEMORY_CHILDREN of them are read,
  * the first that are found; children of threads other than the first are searched only at the beginning and
- * at the end: in the lists of the threads, or if these are more than all processes of the machine, in theirs. A child that is born during the watch is recorded from the second sample on: otherwise a
- * process that forks for each request would fill the trace.
+ * at the end: in the lists of the threads, or if these are more than all processes of the machine, in theirs. A
+ * child that is born during the watch is recorded from the second sample on: otherwise a process that forks for
+ * each request would fill the trace.
  */
 #ifndef MM_PROCESSES_H
 #define MM_PROCESSES_H

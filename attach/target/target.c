@@ -349,6 +349,20 @@ int target_read(pid_t id, struct target_info *out)
 	return err;
 }
 
+uint32_t target_status_number(pid_t pid, const char *field)
+{
+	char path[64], line[256];
+	const size_t length = strlen(field);
+	cleanup_fclose FILE *f = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, field, length) && line[length] == ':')
+			return (uint32_t)strtoul(line + length + 1, NULL, 10);
+	return 0;
+}
+
 void target_fini(struct target_info *t)
 {
 	for (size_t i = 0; t->argv && i < t->argc; i++)

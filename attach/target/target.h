@@ -61,6 +61,9 @@ void target_fini(struct target_info *t);
 must_check int target_read_process(pid_t id, struct target_info *out);
 void target_read_threads(struct target_info *t);
 
+/* A number in /proc/PID/status, which takes no more than that: "Threads", "TracerPid". 0: it is not there. */
+uint32_t target_status_number(pid_t pid, const char *field);
+
 /* The command line for users, or [comm] if there is none; appended to @sb. */
 void target_format_cmdline(const struct target_info *t, struct strbuf *sb);
 

@@ -23,6 +23,7 @@
 #include "attach/keeper/sched/sched_priority.h"
 #include "attach/keeper/shared/ring.h"
 #include "attach/target/modfile.h"
+#include "attach/target/target.h"
 #include "attach/uprobe/uprobe_calls.h"
 #include "attach/uprobe/uprobe_files.h"
 #include "attach/uprobe/uprobe_hold.h"
@@ -94,19 +95,6 @@ static uint64_t clock_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static uint32_t count_threads(pid_t pid)
-{
-	char path[64], line[256];
-	cleanup_fclose FILE *f = NULL;
-	unsigned n = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Threads: %u", &n) != 1)
-		;
-	return n;
-}
-
 /* --- opening --- */
 
 /* The ids that BPF sees are those of the first namespace: from within another one they are not known. */
@@ -171,7 +159,7 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	u = make(pid, shared);
 	if (!u)
 		return -ENOMEM;
-	atomic_store(&shared->threads, count_threads(pid));
+	atomic_store(&shared->threads, target_status_number(pid, "Threads"));
 	r = uprobe_kernel_open(pid, atomic_load(&shared->threads), way_of(way), &u->kernel, why, n);
 	if (r == 0)
 		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), UPROBE_RING);
@@ -280,7 +268,6 @@ void uprobe_begin_program(struct uprobe *u)
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
 	__atomic_store_n(&c->execed, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);
 }
 
 void uprobe_leave(struct uprobe *u)
@@ -375,7 +362,8 @@ static void describe(const struct uprobe *u, const struct site *s, struct uprobe
 	out->flags = (returns ? UPROBE_RETURNS : 0) | (s->flags & SITE_ENTRY ? UPROBE_OPENS : 0) |
 		     (finds_arguments(sh, s) ? UPROBE_CLOSES : 0) | (slice ? UPROBE_SLICE : 0) |
 		     (s->result == EMU_RDI && !returns ? UPROBE_RESULT_RDI : 0) |
-		     (loads ? UPROBE_LOADED : 0) | (!returns && !slice && !loads && !(s->flags & SITE_EXIT) ? UPROBE_BRIEF : 0);
+		     (loads ? UPROBE_LOADED : 0) |
+		     (!returns && !slice && !loads && !(s->flags & SITE_EXIT) ? UPROBE_BRIEF : 0);
 	for (unsigned i = 0; i < SITE_LOADS; i++) {
 		const struct site_load *l = &s->loads[i];
 
@@ -717,7 +705,7 @@ static void count(struct uprobe *u, uint64_t now)
 	if (now - u->counted_ns < COUNT_NS)
 		return;
 	u->counted_ns = now;
-	atomic_store(&u->shared->threads, count_threads(u->pid));
+	atomic_store(&u->shared->threads, target_status_number(u->pid, "Threads"));
 	atomic_store(&u->shared->counts.hitting, uprobe_calls_threads(&u->calls));
 	atomic_store(&u->shared->counts.have_hit, uprobe_calls_threads(&u->calls));
 }

@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach/target/target.h"
-#include "base/cleanup.h"
 #include "base/log.h"
 
 #define LOOK_MS 100
@@ -23,24 +21,11 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The tracer of its first thread, which gdb and strace have, too; reading all threads takes long if there are many. */
-static pid_t tracer_of(pid_t pid)
-{
-	char path[64], line[256];
-	cleanup_fclose FILE *f = NULL;
-	int tracer = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "TracerPid: %d", &tracer) != 1)
-		;
-	return tracer;
-}
-
 /* mmattach's own keepers do not trap where memory is not the file's. */
 static bool has_tracer(pid_t pid, bool name_it)
 {
-	const pid_t tracer = tracer_of(pid);
+	/* of its first thread, which gdb and strace have, too: reading all threads takes long if there are many */
+	const pid_t tracer = (pid_t)target_status_number(pid, "TracerPid");
 	struct target_info t;
 	bool has = tracer && target_read_process(tracer, &t) == 0;
 
@@ -48,8 +33,8 @@ static bool has_tracer(pid_t pid, bool name_it)
 		return false;
 	has = strcmp(t.comm, TARGET_KEEPER_COMM) != 0;
 	if (has && name_it)
-		log_info("the probes stay, and record nothing, until %s (%d) has detached: it may have breakpoints there",
-			 t.comm, (int)tracer);
+		log_info("the probes stay, and record nothing, until %s (%d) has detached: it may have breakpoints "
+			 "there", t.comm, (int)tracer);
 	target_fini(&t);
 	return has;
 }

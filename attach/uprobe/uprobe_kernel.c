@@ -396,7 +396,8 @@ static int attach(const struct attaching *a)
 	if (k->way == UPROBE_WAY_PERF)
 		return attach_perf(k, a->path, a->places, a->n, a->links);
 	return attach_multi(k, a->returns ? k->at_session : k->at_site,
-			    a->returns ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, a->path, a->places, a->n, a->links);
+			    a->returns ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, a->path, a->places, a->n,
+			    a->links);
 }
 
 static void attach_apart(void *arg)

@@ -59,7 +59,8 @@ int uprobe_kernel_ring(const struct uprobe_kernel *k);	/* the ring's file descri
 must_check int uprobe_kernel_set_site(struct uprobe_kernel *k, uint32_t n, const struct uprobe_site *site);
 
 /*
- * Probe @path at @places[0..n), all of them with UPROBE_RETURNS (a session only) or none; the links are added to @links. 0, or
+ * Probe @path at @places[0..n), all of them with UPROBE_RETURNS (a session only) or none; the links are added
+ * to @links. 0, or
  * -errno: then those that were made stay in @links.
  */
 must_check int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places,

@@ -79,8 +79,8 @@ int uprobe_sample_check(const struct ruleset *set)
 			continue;
 		rule_format(r, text, sizeof(text));
 		log_error("--sample: calls of `%s` cannot be sampled", text);
-		log_hint("the size must be an argument, or a product of two, and the block the result, or *argN; what frees "
-			 "it has no condition");
+		log_hint("the size must be an argument, or a product of two, and the block the result, or *argN; "
+			 "what frees it has no condition");
 		return -EINVAL;
 	}
 	return 0;

@@ -72,7 +72,8 @@ static int open_planting(struct session *s)
 	};
 	const struct plan_options options = {
 		/* a sample is of requested sizes: no others are known when a call begins */
-		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes, .shadow_stack = s->at.target.shadow_stack,
+		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes,
+		.shadow_stack = s->at.target.shadow_stack,
 		.kernel = u, .kernel_returns = u && uprobe_may_return(u), .sampled = s->opt->sample_bytes,
 	};
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)

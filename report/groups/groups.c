@@ -105,7 +105,8 @@ static void see_growth(const struct maker *mk, const struct stack_group *d, stru
 {
 	growth_classify(g->series, g->npoints, mk->ledger->now_us / 1e6, d->own_allocs, d->own_frees, &g->growth);
 	growth_see_ages(&g->growth, mk->ledger->now_us / 1e6, g->frees, g->blocks, g->youngest_s);
-	if (mk->ledger->run.sample_bytes && g->npoints && growth_rises(&g->growth) && summary_grows_by_chance(g, d->own_allocs + d->own_frees))
+	if (mk->ledger->run.sample_bytes && g->npoints && growth_rises(&g->growth) &&
+	    summary_grows_by_chance(g, d->own_allocs + d->own_frees))
 		g->growth = (struct growth){ .shape = GROWTH_UNKNOWN };
 }
 

@@ -78,7 +78,8 @@ static void put_sites(struct strbuf *sb, const struct summary *s, const struct s
 	if (b->settled)
 		strbuf_printf(sb, "; %" PRIu64 " of the sites are watched seldom by now, as all is freed", b->settled);
 	if (b->candidates)
-		strbuf_printf(sb, "; %" PRIu64 " of the sites are watched closely, as some of their groups may leak", b->candidates);
+		strbuf_printf(sb, "; %" PRIu64 " of the sites are watched closely, as some of their groups may leak",
+			      b->candidates);
 	strbuf_putc(sb, '\n');
 }
 

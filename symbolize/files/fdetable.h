@@ -3,7 +3,8 @@
  * fdetable: where the functions that can be unwound begin and end, from the sorted table in .eh_frame_hdr.
  *
  * It is used for symbols without a size (hand-written assembly), as such a symbol must not name the code of another
- * function; and where it matters if an exception stops at a function. Only the form that all linkers write is read (four-byte offsets from the table itself).
+ * function; and where it matters if an exception stops at a function. Only the form that all linkers write is read
+ * (four-byte offsets from the table itself).
  * Lookups work in place, without allocation.
  */
 #ifndef MM_FDETABLE_H
