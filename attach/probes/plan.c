@@ -50,6 +50,20 @@ static int scan_all(struct planning *pl)
 
 /* --- place --- */
 
+/* The registers of the arguments that a rule needs. */
+static uint16_t argument_registers(const struct rule *r)
+{
+	static const uint8_t reg[] = { EMU_RDI, EMU_RSI, EMU_RDX, EMU_RCX, EMU_R8, EMU_R9 };
+	const unsigned needed = rule_arguments(r);
+	unsigned found = 0;
+
+	for (size_t i = 0; i < sizeof(reg); i++) {
+		if (needed >> (EXPR_BASE_ARG1 + i) & 1)
+			found |= 1U << reg[i];
+	}
+	return (uint16_t)found;
+}
+
 static struct trap_place place_in(const struct planning *pl, const struct body *b)
 {
 	return (struct trap_place){
@@ -95,6 +109,7 @@ static void place_at_entry(struct planning *pl, struct plan *p, const struct bod
 	struct trap_place where = place_in(pl, b);
 	struct site s;
 
+	where.wanted = argument_registers(p->rule);
 	where.memory = p->rule->loads.n;
 	if (trap_place_entry(&where, p->entry, &s)) {
 		p->kind = PLAN_NONE;
@@ -231,13 +246,14 @@ static bool is_on_its_own(const struct planning *pl, const struct plan *p, const
  */
 static void plan_returns(struct planning *pl, struct plan *p, const struct body *b)
 {
-	const struct trap_place where = place_in(pl, b);
+	struct trap_place where = place_in(pl, b);
 	const bool entry = pl->opt->sampled || needs_entry(pl, p, b) || !is_on_its_own(pl, p, b);
 	struct site s;
 
 	p->kind = PLAN_RETURNS;
 	p->stops = entry ? 2 : 1;
 	give_reason(p, "its entry and its return, probed by the kernel");
+	where.wanted = argument_registers(p->rule);
 	if (trap_place_returns(&where, p->entry, &s)) {
 		p->kind = PLAN_NONE;
 		give_reason(p, "the kernel cannot probe its first instruction");

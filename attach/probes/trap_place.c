@@ -6,9 +6,6 @@
 
 #define ENTRY_WALK 32	/* instructions looked at from the entry on */
 
-#define ARGUMENTS                                                                                            \
-	(1U << EMU_RDI | 1U << EMU_RSI | 1U << EMU_RDX | 1U << EMU_RCX | 1U << EMU_R8 | 1U << EMU_R9)
-
 /* Memory that is mapped and that no other thread writes: the module's, the thread's (fs), its stack. */
 static bool own_memory(const struct emu_operand *op)
 {
@@ -227,7 +224,7 @@ static bool entered_once(const struct trap_place *p, taddr addr, taddr entry)
 
 static bool passable(const struct trap_place *p, const struct insn *in)
 {
-	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & ARGUMENTS) &&
+	return in->flow == FLOW_NEXT && !in->syscall && in->sp_known && !(in->writes & p->wanted) &&
 	       !(p->memory && in->stores);
 }
 

@@ -23,7 +23,8 @@ struct trap_place {
 	struct decoder *d;
 	bool shadow_stack;		/* no call or ret may be emulated */
 	bool kernel;			/* the kernel traps, and emulates what it can */
-	bool memory;			/* what the function was given pointers to is read, too */
+	uint16_t wanted;		/* entries: a bit for each enum emu_reg that is read as the caller left it */
+	bool memory;			/* entries: what the function was given pointers to is read, too */
 	const struct body *body;	/* the containing function, or NULL */
 	const taddr *taken;		/* other traps */
 	size_t ntaken;
@@ -53,8 +54,8 @@ must_check int trap_place_anyhow(const struct trap_place *p, taddr addr, struct 
 must_check int trap_place_returns(const struct trap_place *p, taddr entry, struct site *out);
 
 /*
- * At or near the function's @entry while its arguments are still in their registers, and with p->memory
- * before it has written to memory: `lock sub $1,(%rdi)` may be all of an unref. It is the first instruction
+ * At or near the function's @entry while p->wanted are still what they were, and with p->memory before it has
+ * written to memory: `lock sub $1,(%rdi)` may be all of an unref. It is the first instruction
  * that can be emulated, otherwise the very first, in padding. out->sp_delta is set to how far rsp has moved.
  */
 must_check int trap_place_entry(const struct trap_place *p, taddr entry, struct site *out);

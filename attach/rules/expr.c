@@ -103,7 +103,7 @@ static unsigned load_sources(const struct expr_loads *loads, unsigned i)
 	return found;
 }
 
-static unsigned sources(const struct expr *e, const struct expr_loads *loads)
+unsigned expr_sources(const struct expr *e, const struct expr_loads *loads)
 {
 	unsigned found = 0;
 
@@ -122,12 +122,12 @@ static unsigned sources(const struct expr *e, const struct expr_loads *loads)
 
 bool expr_uses_args(const struct expr *e, const struct expr_loads *loads)
 {
-	return sources(e, loads) & ((1U << EXPR_BASE_RET) - (1U << EXPR_BASE_ARG1));
+	return expr_sources(e, loads) & (EXPR_ARGUMENTS);
 }
 
 bool expr_uses_ret(const struct expr *e, const struct expr_loads *loads)
 {
-	return sources(e, loads) >> EXPR_BASE_RET & 1;
+	return expr_sources(e, loads) >> EXPR_BASE_RET & 1;
 }
 
 bool expr_is_arg(const struct expr *e, int n)

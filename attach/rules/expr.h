@@ -57,6 +57,9 @@ enum expr_base {
 	EXPR_BASE_LOAD0, EXPR_BASE_LOAD1, EXPR_BASE_LOAD2, EXPR_BASE_LOAD3
 };
 
+/* The bits of the arguments among those of bases. */
+#define EXPR_ARGUMENTS ((1U << EXPR_BASE_RET) - (1U << EXPR_BASE_ARG1))
+
 struct expr_load {
 	uint8_t base, index;	/* enum expr_base; loads only with a smaller number; index NONE: none */
 	uint8_t scale;		/* of index */
@@ -97,7 +100,10 @@ must_check int expr_parse_text(const char *text, size_t len, struct expr *out, s
 bool expr_eval(const struct expr *e, const struct expr_loads *loads, const struct expr_values *v,
 	       uint64_t *out);
 
-/* Does it need an argument (the result), itself or through what it loads? */
+/* What it needs, itself or through what it loads: a bit for each enum expr_base. */
+unsigned expr_sources(const struct expr *e, const struct expr_loads *loads);
+
+/* Does it need an argument (the result)? */
 bool expr_uses_args(const struct expr *e, const struct expr_loads *loads);
 bool expr_uses_ret(const struct expr *e, const struct expr_loads *loads);
 

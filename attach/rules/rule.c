@@ -35,30 +35,34 @@ bool rule_is_birth(const struct rule *r)
 	return r->op == RULE_REF && expr_is_ret(&r->ptr);
 }
 
-/* Is @question true for one of its expressions, except the size? */
-static bool any_uses(const struct rule *r, bool (*question)(const struct expr *, const struct expr_loads *))
+/* What its expressions need, except the size: a bit for each enum expr_base. */
+static unsigned sources(const struct rule *r)
 {
 	const struct expr *const all[] = { &r->ptr, &r->also, &r->old,	&r->count,
 					   &r->by,  &r->tag,  &r->prot, &r->was };
+	unsigned found = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		if (question(all[i], &r->loads))
-			return true;
+		found |= expr_sources(all[i], &r->loads);
 	for (unsigned i = 0; i < r->nifs; i++)
-		if (question(&r->ifs[i], &r->loads))
-			return true;
-	return false;
+		found |= expr_sources(&r->ifs[i], &r->loads);
+	return found;
 }
 
 bool rule_at_exit(const struct rule *r)
 {
 	return r->op == RULE_ALLOC || r->op == RULE_REALLOC ||
-	       (!rule_is_scope(r) && any_uses(r, expr_uses_ret));
+	       (!rule_is_scope(r) && sources(r) & 1U << EXPR_BASE_RET);
 }
 
 bool rule_needs_args(const struct rule *r)
 {
-	return rule_at_exit(r) && any_uses(r, expr_uses_args);
+	return rule_at_exit(r) && sources(r) & EXPR_ARGUMENTS;
+}
+
+unsigned rule_arguments(const struct rule *r)
+{
+	return (sources(r) | expr_sources(&r->size, &r->loads)) & EXPR_ARGUMENTS;
 }
 
 bool rule_holds_in(const struct rule *r, const char *module, const char *build_id)

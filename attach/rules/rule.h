@@ -79,6 +79,9 @@ bool rule_at_exit(const struct rule *r);
 /* Are its arguments needed when it returns? (Not for the size: the allocator itself may know it.) */
 bool rule_needs_args(const struct rule *r);
 
+/* The arguments that it needs at all, bits of EXPR_ARGUMENTS. */
+unsigned rule_arguments(const struct rule *r);
+
 /*
  * Can it hold in a module of this base name? @build_id: lower case hex, "" if the file has none. A
  * WHERE_ADDRESS rule can hold in any module.

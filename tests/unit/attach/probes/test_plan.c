@@ -34,6 +34,7 @@ FUNCTION(t_indirect, "mov %rdi,%rax\n test %edi,%edi\n je 1f\n jmp *%rax\n 1: re
 FUNCTION(t_sse_first, "pxor %xmm0,%xmm0\n mov %rdi,%rax\n ret\n");
 FUNCTION(t_displaced, "movups t_constant(%rip),%xmm0\n imul %rdi,%rsi\n mov %rsi,%rax\n ret\n");
 FUNCTION(t_loop, "pxor %xmm0,%xmm0\n 1: test %rsi,%rsi\n dec %rsi\n jne 1b\n ret\n");
+FUNCTION(t_jump_late, "mov %rdi,%rax\n mov %rdi,%rcx\n and $-64,%rcx\n cmp 8(%rax),%rcx\n jne 1f\n ret\n 1: ret\n");
 FUNCTION(t_stores_first, "mov %rdi,(%rsi)\n mov %rdi,%rax\n ret\n");
 FUNCTION(t_unref, "lock subl $1,(%rdi)\n je 1f\n ret\n 1: jmp getenv@PLT\n");
 FUNCTION(t_syscall_first, "syscall\n ret\n");
@@ -464,6 +465,9 @@ static void test_displaced(void **state)
 
 	(void)state;
 	PLAN(&plain, "free t_displaced", "free t_loop", "free t_syscall_first");
+	p = plan_of("t_displaced");	/* arg2 is overwritten, but it frees arg1 */
+	assert_int_equal(p->sites[0].addr, p->entry + 11);
+	PLAN(&plain, "free t_displaced ptr=arg2", "free t_loop", "free t_syscall_first");
 	p = plan_of("t_displaced");
 	assert_kind(p, PLAN_ENTRY, 1, 1);
 	assert_displaced(&p->sites[0], p->entry, 7);
@@ -993,6 +997,11 @@ static void test_kernel_returns(void **state)
 	struct plan_options opt = { .kernel = true, .kernel_returns = true, .other_returns = true };
 
 	(void)state;
+	/* the jump is what the kernel emulates; arg4 is overwritten before */
+	replan(&opt, 2, (const char *const[]){ "free t_jump_late", "free t_cold" });
+	assert_int_equal(plan_of("t_jump_late")->sites[0].addr, plan_of("t_jump_late")->entry + 14);
+	replan(&opt, 2, (const char *const[]){ "free t_jump_late ptr=arg4", "free t_cold" });
+	assert_int_equal(plan_of("t_jump_late")->sites[0].addr, plan_of("t_jump_late")->entry);
 	replan(&opt, 5, rules);
 	assert_int_equal(plan_of("valloc")->kind, PLAN_RETURNS);
 	assert_int_equal(plan_of("valloc")->nsites, 1);
