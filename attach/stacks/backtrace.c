@@ -236,7 +236,7 @@ static void walk(struct backtrace *b, const struct record_hit *hit, const struct
 	walk_ours(b, hit, st, false, out);
 	if (out->end == UNWIND_CUT)
 		out->end = why_cut(hit, out->missed);
-	slice_size_learn(&b->slices, hit, out->used, out->end == UNWIND_CUT);
+	slice_size_learn(&b->slices, hit, out);
 }
 
 static void count(struct backtrace *b, const struct unwind_stack *st)

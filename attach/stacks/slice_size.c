@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define SPARE 1024
+#define END_UNIT 64	/* an end is a multiple of it: the last word that was read may differ */
 
 void slice_size_init(struct slice_size *s, struct shared *shared)
 {
@@ -15,28 +16,46 @@ static uint32_t wanted(const struct slice_size_thread *t, uint32_t most)
 {
 	uint32_t n = 2 * t->deepest + SPARE;
 
+	if (t->seen < SLICE_SIZE_FIRST && !t->at_least)
+		return 0;
 	if (n < t->at_least)
 		n = t->at_least;
 	return n < most ? n : most;
 }
 
-void slice_size_learn(struct slice_size *s, const struct record_hit *hit, uint32_t used, bool cut)
+static void set(_Atomic uint64_t *to, uint64_t value)
 {
-	struct slice_size_thread *t = &s->threads[hit->thread % SHARED_THREADS];
-	uint64_t hint, before;
+	/* most hits teach nothing, and others read it */
+	if (atomic_load_explicit(to, memory_order_relaxed) != value)
+		atomic_store_explicit(to, value, memory_order_release);
+}
+
+/* Where does the stack of this hit end, at least? */
+static void learn_end(struct slice_size_thread *t, const struct record_hit *hit, const struct unwind_stack *st)
+{
+	taddr end = 0;
+
+	if (st->end == UNWIND_WHOLE)
+		end = (hit->regs.rsp + st->used + END_UNIT) & ~(taddr)(END_UNIT - 1);
+	else if (st->end == UNWIND_CUT && t->end && hit->regs.rsp + hit->slice_len >= t->end)
+		end = hit->regs.rsp + 2 * (taddr)hit->slice_len + SPARE;
+	if (end > t->end)
+		t->end = end;
+}
+
+void slice_size_learn(struct slice_size *s, const struct record_hit *hit, const struct unwind_stack *st)
+{
+	const uint32_t i = hit->thread % SHARED_THREADS;
+	struct slice_size_thread *t = &s->threads[i];
 
 	if (t->tid != hit->head.tid)
 		*t = (struct slice_size_thread){ .tid = hit->head.tid };
-	if (used > t->deepest)
-		t->deepest = used;
-	if (cut && hit->slice_len >= t->at_least)
+	if (st->used > t->deepest)
+		t->deepest = st->used;
+	if (st->end == UNWIND_CUT && hit->slice_len >= t->at_least)
 		t->at_least = 2 * hit->slice_len;
-	if (++t->seen < SLICE_SIZE_FIRST && !cut)
-		return;
-	before = atomic_load_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS],
-				      memory_order_relaxed);
-	hint = (uint64_t)hit->head.tid << 32 | wanted(t, s->shared->slice_bytes);
-	if (hint != before)
-		atomic_store_explicit(&s->shared->slice_hint[hit->thread % SHARED_THREADS], hint,
-				      memory_order_relaxed);
+	t->seen++;
+	learn_end(t, hit, st);
+	set(&s->shared->slice_hints[i].end, t->end);
+	set(&s->shared->slice_hints[i].bytes, (uint64_t)t->tid << 32 | wanted(t, s->shared->slice_bytes));
 }

@@ -592,15 +592,18 @@ static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const 
 static void pass_hint(struct uprobe *u, uint32_t tid)
 {
 	const uint32_t i = tid % SHARED_THREADS;
-	const uint64_t hint = atomic_load_explicit(&u->shared->slice_hint[i], memory_order_relaxed);
-	volatile uint64_t *at = &uprobe_kernel_hints(u->kernel)[i];
+	const struct slice_hint *from = &u->shared->slice_hints[i];
+	const uint64_t bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed);
+	const uint64_t end = atomic_load_explicit(&from->end, memory_order_relaxed);
+	volatile struct uprobe_hint *to = &uprobe_kernel_hints(u->kernel)[i];
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
-	if (*at == hint)
+	if (to->bytes == bytes && to->end == end)
 		return;
-	*at = hint;
-	if ((uint32_t)hint > c->slice_guess)
-		c->slice_guess = smaller((uint32_t)hint, u->shared->slice_bytes);
+	to->end = end;
+	to->bytes = bytes;
+	if ((uint32_t)bytes > c->slice_guess)
+		c->slice_guess = smaller((uint32_t)bytes, u->shared->slice_bytes);
 }
 
 static uint32_t slice_of(const struct uprobe_head *h)

@@ -103,6 +103,11 @@ struct uprobe_hit {
 #define UPROBE_STEPS 4096u		/* a power of two */
 #define UPROBE_STEP_ONE 65536u
 
+/* Of a thread's stacks; as struct slice_hint. */
+struct uprobe_hint {
+	unsigned long long bytes, end;
+};
+
 /* The programs' global data, mapped by the reader. */
 struct uprobe_control {
 	unsigned int tgid;		/* the target */

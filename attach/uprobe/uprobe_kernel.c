@@ -46,7 +46,7 @@ struct uprobe_kernel {
 	int ring, sites;
 	int tracepoints[2];
 	struct uprobe_control *control;
-	volatile uint64_t *hints;
+	volatile struct uprobe_hint *hints;
 	int perf_type;
 };
 
@@ -173,7 +173,7 @@ static int map_control(struct uprobe_kernel *k)
 		if (strstr(bpf_map__name(m), ".bss"))
 			k->control = map_memory(bpf_map__fd(m), page_up(sizeof(*k->control)));
 	}
-	k->hints = map_memory(map_fd(k->object, "hints"), page_up(UPROBE_HINTS * sizeof(uint64_t)));
+	k->hints = map_memory(map_fd(k->object, "hints"), page_up(UPROBE_HINTS * sizeof(struct uprobe_hint)));
 	return k->control && k->hints ? 0 : -ENOMEM;
 }
 
@@ -265,7 +265,7 @@ void uprobe_kernel_close(struct uprobe_kernel *k)
 	if (k->control)
 		munmap(k->control, page_up(sizeof(*k->control)));
 	if (k->hints)
-		munmap((void *)(uintptr_t)k->hints, page_up(UPROBE_HINTS * sizeof(uint64_t)));
+		munmap((void *)(uintptr_t)k->hints, page_up(UPROBE_HINTS * sizeof(struct uprobe_hint)));
 	bpf_object__close(k->object);
 	free(k);
 }
@@ -287,7 +287,7 @@ struct uprobe_control *uprobe_kernel_control(struct uprobe_kernel *k)
 	return k->control;
 }
 
-volatile uint64_t *uprobe_kernel_hints(struct uprobe_kernel *k)
+volatile struct uprobe_hint *uprobe_kernel_hints(struct uprobe_kernel *k)
 {
 	return k->hints;
 }

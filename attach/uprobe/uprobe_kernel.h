@@ -52,7 +52,7 @@ const char *uprobe_way_name(enum uprobe_way way);	/* "uprobe session", "uprobe_m
 
 /* The programs' global data. */
 struct uprobe_control *uprobe_kernel_control(struct uprobe_kernel *k);
-volatile uint64_t *uprobe_kernel_hints(struct uprobe_kernel *k);
+volatile struct uprobe_hint *uprobe_kernel_hints(struct uprobe_kernel *k);
 int uprobe_kernel_ring(const struct uprobe_kernel *k);	/* the ring's file descriptor */
 
 /* What site number @n wants. 0 or -errno. */

@@ -41,13 +41,12 @@ struct {
 	__type(value, struct uprobe_site);
 } sites SEC(".maps");
 
-/* The thread's id in the upper half, how many bytes of its stack are wanted in the lower one. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, UPROBE_HINTS);
 	__type(key, __u32);
-	__type(value, __u64);
+	__type(value, struct uprobe_hint);
 } hints SEC(".maps");
 
 struct call_key {

@@ -4,6 +4,7 @@
 #define MM_UPROBE_RECORDS_BPF_H
 
 #include "attach/uprobe/uprobe_sample.bpf.h"
+#include "attach/uprobe/uprobe_task.bpf.h"
 
 /* --- space in the ring --- */
 
@@ -234,23 +235,43 @@ static __always_inline int put_sized(struct pt_regs *ctx, const struct uprobe_si
 	return 1;
 }
 
-/* Bytes of stack that are worth copying of this thread (attach/stacks/slice_size.h). */
-static __always_inline __u32 slice_wanted(__u64 unread)
+/*
+ * An upper bound of the size of a stack of which nothing was learned yet: the stack of the process ends where it began,
+ * and C libraries have the data that fs refers to at the end of a thread's stack. Else as much as is allowed, unless
+ * that would fill the ring.
+ */
+static __always_inline __u32 slice_unknown(__u64 sp, __u64 unread)
+{
+	const struct task_struct *t = (void *)bpf_get_current_task();
+	__u64 n = BPF_CORE_READ(t, mm, start_stack) - sp;
+
+	if (n > control.slice_bytes)
+		n = BPF_CORE_READ(t, thread.fsbase) - sp;
+	if (n <= control.slice_bytes)
+		return (__u32)n;
+	return unread < UPROBE_RING / 8 ? control.slice_bytes : control.slice_guess;
+}
+
+/* Bytes of stack that are worth copying of this thread (attach/stacks/slice_size.h), as shared_slice() has it. */
+static __always_inline __u32 slice_wanted(__u64 sp, __u64 unread)
 {
 	const __u32 tid = (__u32)bpf_get_current_pid_tgid(), i = tid % UPROBE_HINTS;
-	const __u64 *hint = bpf_map_lookup_elem(&hints, &i);
+	const struct uprobe_hint *hint = bpf_map_lookup_elem(&hints, &i);
 
-	/* nothing is known: as much as is allowed, unless that would fill the ring */
-	if (!hint || *hint >> 32 != tid)
-		return unread < UPROBE_RING / 8 ? control.slice_bytes : control.slice_guess;
-	return (__u32)*hint;
+	if (hint && hint->bytes >> 32 == tid) {
+		if (hint->end - sp <= control.slice_bytes)
+			return (__u32)(hint->end - sp);
+		if ((__u32)hint->bytes)
+			return (__u32)hint->bytes;
+	}
+	return slice_unknown(sp, unread);
 }
 
 /* The space that is reserved must be a constant. */
 static __always_inline int put_hit(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
 	const __u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	const __u32 want = s->flags & UPROBE_SLICE ? slice_wanted(unread) : 0;
+	const __u32 want = s->flags & UPROBE_SLICE ? slice_wanted(ctx->rsp, unread) : 0;
 
 	if (unread > UPROBE_RING / 4 * 3)
 		return lose();

@@ -91,7 +91,7 @@ struct record_hit {
 	uint32_t loads_null;		/* bit per load whose base was 0 */
 	uint32_t outer_site;		/* closing: the entry's site; else the site that was hit */
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
-	/* its index in the keeper's table, for slice_hint; another thread's when it has ended */
+	/* its index in the keeper's table, for slice_hints; another thread's when it has ended */
 	uint32_t thread;
 	uint32_t unused;
 	/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */

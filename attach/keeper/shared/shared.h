@@ -167,6 +167,16 @@ struct shared_pause {
 	struct paused_thread batch[PAUSE_BATCH];
 };
 
+/* What the controller has learned of a thread's stacks (attach/stacks/slice_size.h). */
+struct slice_hint {
+	/*
+	 * How many bytes of a stack that does not end at @end are copied, or 0: as many as allowed. The upper half
+	 * is the thread's tid, since the index may be another thread's by now; if it is not, nothing is known.
+	 */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t end;	/* where stacks of the thread end, or 0; stored before @bytes */
+};
+
 struct shared {
 	/* set before the fork */
 	uint32_t slice_bytes;		/* the most stack that is copied at a hit that wants it */
@@ -191,12 +201,7 @@ struct shared {
 	/* the controller's sign of life while it is busy with other things than the ring */
 	_Atomic uint64_t alive;
 
-	/*
-	 * What the controller has learned of each thread's stack, by the thread's index in the keeper's
-	 * table: bytes to copy in the lower half, and the thread's tid in the upper one, since the index may
-	 * be another thread's by now.
-	 */
-	_Atomic uint64_t slice_hint[SHARED_THREADS];
+	struct slice_hint slice_hints[SHARED_THREADS];	/* by the thread's index in the keeper's table */
 	/*
 	 * Which hold a thread is in, by its index; 0: none. Changed by the keeper: code that reads a held
 	 * thread's memory checks it afterwards.
@@ -226,6 +231,21 @@ static inline bool shared_is_held(const struct shared *sh, const struct record_h
 {
 	return hit->head.flags & RECORD_HELD &&
 	       atomic_load(&sh->hold[hit->thread % SHARED_THREADS]) == hit->head.value;
+}
+
+/* How much of its stack is copied at a hit of thread @tid, whose index is @i. */
+static inline uint32_t shared_slice(const struct shared *sh, uint32_t i, uint32_t tid, uint64_t rsp)
+{
+	const struct slice_hint *h = &sh->slice_hints[i];
+	const uint64_t bytes = atomic_load_explicit(&h->bytes, memory_order_acquire);
+	const uint64_t up_to_end = atomic_load_explicit(&h->end, memory_order_relaxed) - rsp;
+	uint32_t n = sh->slice_bytes;
+
+	if (bytes >> 32 != tid)
+		return n;
+	if (up_to_end <= n)
+		return (uint32_t)up_to_end;
+	return (uint32_t)bytes && (uint32_t)bytes < n ? (uint32_t)bytes : n;
 }
 
 /* Modules come or go, and nothing is planted until the controller has looked at them (trap_rounds.h). */

@@ -79,19 +79,16 @@ static bool has_frames(const struct keeper *k, const struct site *s)
 }
 
 /* Bytes of stack to reserve space for. Call it once: the controller may change the hint at any time. */
-static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, bool held)
+static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, const struct site *s, taddr rsp,
+			     bool held)
 {
-	uint32_t most = k->shared->slice_bytes, want;
-	uint64_t hint;
+	uint32_t want;
 
 	if (!(s->flags & SITE_SLICE))
 		return held ? 8 : 0;
 	if (has_frames(k, s))
 		return k->walked.n * sizeof(k->walked.frames[0]);
-	hint = atomic_load_explicit(&k->shared->slice_hint[t - k->threads.all], memory_order_relaxed);
-	want = hint >> 32 == (uint32_t)t->tid ? (uint32_t)hint : most;
-	if (want > most)
-		want = most;
+	want = shared_slice(k->shared, (uint32_t)(t - k->threads.all), (uint32_t)t->tid, rsp);
 	return want > 8 ? want : 8;
 }
 
@@ -205,7 +202,7 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 
 	*rec = NULL;
 	/* read once: the hint may change at any time, and no more may be read than was reserved */
-	want = stack_wanted(k, t, s, held);
+	want = stack_wanted(k, t, s, regs->rsp, held);
 	if (held || (s->flags & SITE_EMIT)) {
 		/* before anything is recorded: a hit that must wait for space is served again from scratch */
 		int r = make_room(k, hit_classify_most(k, t, trap, regs) * (sizeof(*room) + want), &room);
