@@ -170,8 +170,8 @@ struct shared_pause {
 /* What the controller has learned of a thread's stacks (attach/stacks/slice_size.h). */
 struct slice_hint {
 	/*
-	 * How many bytes of a stack that does not end at @end are copied, or 0: as many as allowed. The upper half
-	 * is the thread's tid, since the index may be another thread's by now; if it is not, nothing is known.
+	 * How many bytes of a stack that does not end at @end are copied, or 0: as many as allowed. The upper
+	 * half is the thread's tid: the index may be another thread's by now, of which nothing is known.
 	 */
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t end;	/* where stacks of the thread end, or 0; stored before @bytes */
