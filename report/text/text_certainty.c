@@ -160,9 +160,9 @@ static void put_slowed(struct strbuf *sb, const struct summary *s)
 	strbuf_puts(sb, ", which slows it by more than that");
 	/* a budget works with glibc's malloc only, as the census does, but needs no rights beyond tracing */
 	if (s->run.verdicts.census)
-		strbuf_puts(sb, "; --budget costs less");
+		strbuf_puts(sb, "; --engine auto costs less, --budget least");
 	else if (strcmp(s->run.mode, "exact") == 0 && s->totals.allocs)
-		strbuf_puts(sb, "; --sample 512K costs less");
+		strbuf_puts(sb, "; --engine auto costs less, --sample 512K least");
 	strbuf_putc(sb, '\n');
 }
 
