@@ -30,14 +30,16 @@ uint64_t link_clock_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-static int map_shared(struct shared **out)
+/* @touched: at once, since the keeper may not wait for memory while it serves a thread. */
+static int map_shared(bool touched, struct shared **out)
 {
 	cleanup_close int fd = memfd_create("mmattach", MFD_CLOEXEC);
 	void *p;
 
 	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
 		return -errno;
-	p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+	p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
+		 MAP_SHARED | (touched ? MAP_POPULATE : 0), fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	*out = p;
@@ -58,7 +60,7 @@ static void set_up(struct link *l, const struct link_settings *set)
 }
 
 /* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
-static int make_ready(struct link *l, const struct link_settings *set)
+static int make_ready(struct link *l, const struct link_settings *set, bool keeper)
 {
 	int r;
 
@@ -70,7 +72,7 @@ static int make_ready(struct link *l, const struct link_settings *set)
 	/* otherwise the keeper would lock it, too */
 	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = l->bell < 0 ? -errno : map_shared(&l->shared);
+	r = l->bell < 0 ? -errno : map_shared(keeper, &l->shared);
 	if (r == 0) {
 		set_up(l, set);
 		return 0;
@@ -83,7 +85,7 @@ static int make_ready(struct link *l, const struct link_settings *set)
 
 int link_open(struct link *l, const struct link_settings *set, int argc, char **argv)
 {
-	int r = make_ready(l, set);
+	int r = make_ready(l, set, true);
 
 	if (r < 0)
 		return r;
@@ -95,7 +97,7 @@ int link_open(struct link *l, const struct link_settings *set, int argc, char **
 
 int link_open_uprobe(struct link *l, const struct link_settings *set, pid_t pid, const char *way, char *why, size_t n)
 {
-	int r = make_ready(l, set);
+	int r = make_ready(l, set, false);
 
 	*why = '\0';
 	if (r < 0)

@@ -224,20 +224,38 @@ static void hold_links(const struct uprobe *u)
 		uprobe_hold(u->pid, u->pidfd, fds, n);
 }
 
+static void *close_group(void *arg)
+{
+	uprobe_links_close(arg);
+	return NULL;
+}
+
+/* All at once: for most of the time the kernel only waits, for what is the same for all. */
 static void *close_links(void *arg)
 {
 	struct uprobe *u = arg;
+	pthread_t threads[GROUPS];
+	size_t n = 0;
 
+	/* threads share the files of the one that creates them */
 	u->own_files = u->wants_files && unshare(CLONE_FILES) == 0;
 	sem_post(&u->begun);
-	for (size_t i = 0; i < GROUPS; i++)
-		uprobe_links_close(&u->groups[i].links);
+	for (size_t i = 0; i < GROUPS; i++) {
+		struct uprobe_links *links = &u->groups[i].links;
+
+		if (links->n && !pthread_create(&threads[n], NULL, close_group, links))
+			n++;
+		else
+			uprobe_links_close(links);
+	}
+	while (n)
+		pthread_join(threads[--n], NULL);
 	return NULL;
 }
 
 /*
- * The kernel waits, 10 to 50 ms a link: that is left to a thread, while the report is made. The thread has file
- * descriptors of its own, and ours are closed at once. Else a process that is forked meanwhile, as for names, would
+ * The kernel waits, 10 to 50 ms a link: that is left to threads, while the report is made. They have file
+ * descriptors of their own, and ours are closed at once. Else a process that is forked meanwhile, as for names, would
  * have copies, and where it closes them a kill would leave probes in the target (uprobe_apart.h).
  */
 static void begin_closing(struct uprobe *u)

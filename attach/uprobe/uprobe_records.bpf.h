@@ -168,10 +168,13 @@ static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_
 	bpf_map_delete_elem(&calls, &key);
 }
 
-static __always_inline void fill_hit(struct uprobe_hit *h, struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+/* All but the slice; not static, as read_loads. */
+__noinline int fill_hit(struct pt_regs *ctx, struct uprobe_hit *h, const struct uprobe_site *s, __u64 n)
 {
 	const struct uprobe_site *asks = s;
 
+	if (!h || !s)
+		return 0;
 	h->loads_read = h->loads_null = 0;
 	h->outer = (__u32)n;
 	h->slice_len = 0;
@@ -185,6 +188,9 @@ static __always_inline void fill_hit(struct uprobe_hit *h, struct pt_regs *ctx, 
 		asks = bpf_map_lookup_elem(&sites, &h->outer);
 	if (asks && asks->flags & UPROBE_LOADED)
 		read_loads(h, asks, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
+	if (s->choice.kind)
+		settle(h, s);
+	return 0;
 }
 
 /* How many of @n bytes at @sp can be read: up to the first page that is not there. */
@@ -223,9 +229,7 @@ static __always_inline int put_sized(struct pt_regs *ctx, const struct uprobe_si
 
 	if (!h)
 		return lose();
-	fill_hit(h, ctx, s, n);
-	if (s->choice.kind)
-		settle(h, s);
+	fill_hit(ctx, h, s, n);
 	if (want) {
 		h->slice_len = copy_stack(h->slice, ctx->rsp, want, room);
 		if (h->slice_len < want)
