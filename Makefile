@@ -63,7 +63,7 @@ endif
 CLANG ?= clang
 BPF := $(and $(shell command -v $(CLANG)),$(wildcard /usr/include/bpf/libbpf.h))
 BPF_SOURCE := attach/uprobe/uprobe.bpf.c
-WITHOUT := $(BPF_SOURCE) $(if $(BPF),attach/uprobe/uprobe_missing.c,attach/uprobe/uprobe.c attach/uprobe/uprobe_kernel.c)
+WITHOUT := $(BPF_SOURCE) $(if $(BPF),attach/uprobe/uprobe_missing.c,$(addprefix attach/uprobe/,uprobe.c uprobe_sites.c uprobe_pump.c uprobe_kernel.c))
 ifneq ($(BPF),)
 MM_LDLIBS += -lbpf -lz
 endif

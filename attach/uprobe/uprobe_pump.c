@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* uprobe_pump: the kernel's records become those of struct shared's ring (uprobe.h). */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/keeper/shared/ring.h"
+#include "attach/target/target.h"
+#include "attach/uprobe/uprobe_parts.h"
+#include "base/log.h"
+
+#define COUNT_NS 1000000000ull		/* how often the threads are counted */
+#define LOST_NS 10000000u		/* between records of a loss that goes on */
+
+_Static_assert(UPROBE_SITES == SHARED_SITES && UPROBE_LOADS == SITE_LOADS && UPROBE_TEXT == SITE_TEXT &&
+		       UPROBE_HINTS == SHARED_THREADS,
+	       "what BPF knows of a site is what the plan has");
+_Static_assert(UPROBE_REGS * 8 == offsetof(struct user_regs_struct, fs_base), "pt_regs begins user_regs_struct");
+
+static uint64_t lost_now(const struct uprobe *u)
+{
+	return __atomic_load_n(&uprobe_kernel_control(u->kernel)->lost, __ATOMIC_RELAXED);
+}
+
+/* --- records --- */
+
+static struct record_hit *reserve(struct uprobe *u, uint32_t slice)
+{
+	return (struct record_hit *)ring_reserve(&u->shared->ring, (uint32_t)sizeof(struct record_hit) + slice);
+}
+
+/* false: there is no space in the ring now. */
+static bool note(struct uprobe *u, enum record_kind kind, const struct uprobe_head *h, int64_t value)
+{
+	struct record *rec = ring_reserve(&u->shared->ring, sizeof(*rec));
+
+	if (!rec)
+		return false;
+	*rec = (struct record){ .kind = kind, .tid = h ? h->tid : 0, .time_ns = h ? h->time_ns : uprobe_clock_ns(),
+				.value = value };
+	ring_commit(&u->shared->ring, rec, sizeof(*rec));
+	return true;
+}
+
+static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struct uprobe_meaning *m,
+		      struct record_hit *rec)
+{
+	rec->head = (struct record){
+		.kind = RECORD_HIT, .tid = h->tid, .site = h->site, .time_ns = h->time_ns,
+		.flags = (uint16_t)(m->flags | (h->flags & UPROBE_CUT ? RECORD_CUT : 0) |
+				    (h->flags & UPROBE_NO_BLOCK ? RECORD_NO_BLOCK : 0) |
+				    (h->tgid == (uint32_t)u->pid ? 0 : RECORD_GUEST)),
+	};
+	rec->outer_site = m->has_call ? m->call.trap : h->site;
+	rec->thread = h->tid % SHARED_THREADS;
+	rec->loads_read = rec->loads_null = rec->slice_len = 0;
+}
+
+static void fill_brief(const struct uprobe_brief *b, struct record_hit *rec)
+{
+	rec->regs = (struct user_regs_struct){
+		.rip = b->ip, .rsp = b->sp, .rdi = b->args[0], .rsi = b->args[1], .rdx = b->args[2],
+		.rcx = b->args[3], .r8 = b->args[4], .r9 = b->args[5],
+	};
+	memcpy(rec->args, b->args, sizeof(rec->args));
+}
+
+static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const struct uprobe_meaning *m,
+		     struct record_hit *rec)
+{
+	const struct site *asked = &sh->sites[h->outer % SHARED_SITES], *asks = &sh->sites[rec->outer_site];
+
+	rec->regs = (struct user_regs_struct){ 0 };
+	memcpy(&rec->regs, h->regs, sizeof(h->regs));
+	memcpy(rec->args, m->has_call ? m->call.args : (const uint64_t *)h->args, sizeof(rec->args));
+	memcpy(rec->loads, h->loads, sizeof(rec->loads));
+	/* if it was not known there which call ends, they may be those of another rule */
+	if (!memcmp(asked->loads, asks->loads, sizeof(asks->loads))) {
+		rec->loads_read = h->loads_read;
+		rec->loads_null = h->loads_null;
+	}
+	memcpy(rec->text, h->text, sizeof(rec->text));
+	rec->slice_len = h->slice_len;
+	memcpy(rec->slice, h->slice, h->slice_len);
+}
+
+/* What the controller has learned of the thread's stack: known to BPF at its next hit. */
+static void pass_hint(struct uprobe *u, uint32_t tid)
+{
+	const uint32_t i = tid % SHARED_THREADS;
+	const struct slice_hint *from = &u->shared->slice_hints[i];
+	const uint64_t bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed);
+	const uint64_t end = atomic_load_explicit(&from->end, memory_order_relaxed);
+	volatile struct uprobe_hint *to = &uprobe_kernel_hints(u->kernel)[i];
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+
+	if (to->bytes == bytes && to->end == end)
+		return;
+	to->end = end;
+	to->bytes = bytes;
+	if ((uint32_t)bytes > c->slice_guess)
+		c->slice_guess = uprobe_smaller((uint32_t)bytes, u->shared->slice_bytes);
+}
+
+static uint32_t slice_of(const struct uprobe_head *h)
+{
+	return h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->slice_len : 0;
+}
+
+static const uint64_t *args_of(const struct uprobe_head *h)
+{
+	return (const uint64_t *)(h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->args :
+							  ((const struct uprobe_brief *)h)->args);
+}
+
+static taddr sp_of(const struct uprobe_head *h)
+{
+	return h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->regs[19] : ((const struct uprobe_brief *)h)->sp;
+}
+
+/* false: there is no space in the ring. */
+static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
+{
+	struct record_hit *rec = reserve(u, slice_of(h));
+	struct uprobe_meaning m;
+
+	if (!rec)
+		return false;
+	if (u->group_of[h->site % SHARED_SITES] == NO_GROUP || h->generation != u->generation[h->site % SHARED_SITES]) {
+		u->stale++; /* of a module that is unmapped by now */
+		return true;
+	}
+	if (uprobe_calls_hit(&u->calls, h, &u->shared->sites[h->site % SHARED_SITES], sp_of(h), args_of(h), &m) < 0) {
+		u->unfollowed++;
+		return true;
+	}
+	if (!m.emit)
+		return true;
+	fill_head(u, h, &m, rec);
+	if (h->kind == UPROBE_HIT)
+		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
+	else
+		fill_brief((const struct uprobe_brief *)h, rec);
+	ring_commit(&u->shared->ring, &rec->head, (uint32_t)sizeof(*rec) + rec->slice_len);
+	pass_hint(u, h->tid);
+	return true;
+}
+
+/* Before the records that came after a loss. */
+static bool note_lost(struct uprobe *u, const struct uprobe_head *h)
+{
+	if (h->lost != u->lost_seen)
+		uprobe_calls_forget(&u->calls);
+	u->lost_seen = h->lost;
+	/* while it goes on, not for each one */
+	if (h->lost == u->lost_noted || h->time_ns < u->lost_next_ns)
+		return true;
+	if (!note(u, RECORD_LOST, h, h->lost - u->lost_noted))
+		return false;
+	u->lost_noted = h->lost;
+	u->lost_next_ns = h->time_ns + LOST_NS;
+	return true;
+}
+
+static bool take(struct uprobe *u, const struct uprobe_head *h)
+{
+	if (!note_lost(u, h))
+		return false;
+	switch (h->kind) {
+	case UPROBE_HIT:
+	case UPROBE_HIT_BRIEF:
+		return take_hit(u, h);
+	case UPROBE_THREAD_END:
+		if (!note(u, RECORD_THREAD_END, h, 0))
+			return false;
+		uprobe_calls_end(&u->calls, h->tid);
+		return true;
+	}
+	return true;
+}
+
+/* --- gaps, threads, the end --- */
+
+/* Once nothing more is lost, the gap is a record: from when the ring was last known to be whole, until now. */
+static void note_gap(struct uprobe *u, uint64_t now)
+{
+	const struct uprobe_control *control = uprobe_kernel_control(u->kernel);
+	const uint64_t unfollowed = __atomic_load_n(&control->unfollowed, __ATOMIC_ACQUIRE), lost = lost_now(u);
+
+	atomic_store(&u->shared->counts.dropped, lost - unfollowed + u->stale);
+	atomic_store(&u->shared->counts.unopened, u->unfollowed + u->calls.dropped + unfollowed +
+		     __atomic_load_n(&control->unstored, __ATOMIC_RELAXED));
+	if (lost != u->lost && !u->losing_since_ns)
+		u->losing_since_ns = u->read_ns;
+	else if (u->losing_since_ns && (lost == u->lost || u->left) &&
+		 note(u, RECORD_GAP, NULL, (int64_t)(now - u->losing_since_ns)))
+		u->losing_since_ns = 0;
+	u->lost = lost;
+	u->read_ns = now;
+}
+
+static void count(struct uprobe *u, uint64_t now)
+{
+	if (now - u->counted_ns < COUNT_NS)
+		return;
+	u->counted_ns = now;
+	atomic_store(&u->shared->threads, target_status_number(u->pid, "Threads"));
+	atomic_store(&u->shared->counts.hitting, uprobe_calls_threads(&u->calls));
+	atomic_store(&u->shared->counts.have_hit, uprobe_calls_threads(&u->calls));
+}
+
+static bool target_is_gone(const struct uprobe *u)
+{
+	struct pollfd p = { .fd = u->pidfd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+void uprobe_pump(struct uprobe *u, uint64_t until)
+{
+	const uint64_t now = uprobe_clock_ns();
+	const void *rec = NULL;
+	size_t n;
+
+	atomic_fetch_add(&u->shared->beat, 1);
+	note_gap(u, now);
+	count(u, now);
+	while (uprobe_reader_read(&u->reader) < until && (rec = uprobe_reader_peek(&u->reader, &n)) && take(u, rec))
+		uprobe_reader_consume(&u->reader, n);
+	if (u->ended || rec || until != UPROBE_ALL)
+		return;
+	if (__atomic_load_n(&uprobe_kernel_control(u->kernel)->execed, __ATOMIC_ACQUIRE) && !u->execed) {
+		u->execed = note(u, RECORD_EXEC, NULL, 0);
+		return;
+	}
+	if (!target_is_gone(u))
+		return;
+	/* what its last thread did may have come meanwhile */
+	if (uprobe_reader_peek(&u->reader, &n))
+		return;
+	u->ended = note(u, RECORD_END, NULL, 0);
+}
+
+uint64_t uprobe_position(const struct uprobe *u)
+{
+	return uprobe_reader_written(&u->reader);
+}

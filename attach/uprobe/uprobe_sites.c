@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* uprobe_sites: sites become probes of the files that are mapped there (uprobe.h). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attach/target/modfile.h"
+#include "attach/uprobe/uprobe_files.h"
+#include "attach/uprobe/uprobe_parts.h"
+#include "attach/uprobe/uprobe_sample.h"
+#include "base/log.h"
+
+static bool has_loads(const struct site *s)
+{
+	for (unsigned i = 0; i < SITE_LOADS; i++)
+		if (s->loads[i].base != SITE_BASE_NONE)
+			return true;
+	return false;
+}
+
+/* Does a function of its family store arguments at its entry, so that this exit may find them? */
+static bool finds_arguments(const struct shared *sh, const struct site *s)
+{
+	if (!(s->flags & SITE_EXIT))
+		return false;
+	if (s->flags & SITE_RETURNS)
+		return s->flags & SITE_ENTRY;
+	for (uint32_t i = 0; i < SHARED_SITES; i++)
+		if (sh->sites[i].flags & SITE_ENTRY && sh->sites[i].family == s->family &&
+		    sh->sites[i].rule == s->rule)
+			return true;
+	return false;
+}
+
+/* What the rules of a sample allow, which were checked. */
+static void describe_choice(const struct uprobe *u, const struct site *s, struct uprobe_choice *out)
+{
+	if (!u->rules || s->family == SITE_FAMILY_NONE ||
+	    uprobe_sample_choice(&u->rules[s->rule], out) < 0)
+		*out = (struct uprobe_choice){ .kind = UPROBE_ALL_CALLS };
+	out->calls_none = s->calls_none;
+}
+
+static void describe(const struct uprobe *u, const struct site *s, struct uprobe_site *out)
+{
+	const struct shared *sh = u->shared;
+	const bool returns = s->flags & SITE_RETURNS, slice = s->flags & SITE_SLICE, loads = has_loads(s);
+
+	*out = (struct uprobe_site){ .family = s->family, .sp_delta = s->sp_delta };
+	out->flags = (returns ? UPROBE_RETURNS : 0) | (s->flags & SITE_ENTRY ? UPROBE_OPENS : 0) |
+		     (finds_arguments(sh, s) ? UPROBE_CLOSES : 0) | (slice ? UPROBE_SLICE : 0) |
+		     (s->result == EMU_RDI && !returns ? UPROBE_RESULT_RDI : 0) |
+		     (loads ? UPROBE_LOADED : 0) |
+		     (!returns && !slice && !loads && !(s->flags & SITE_EXIT) ? UPROBE_BRIEF : 0);
+	for (unsigned i = 0; i < SITE_LOADS; i++) {
+		const struct site_load *l = &s->loads[i];
+
+		out->loads[i] = (struct uprobe_load){ l->base, l->index, l->scale, l->width, l->disp };
+	}
+	describe_choice(u, s, &out->choice);
+}
+
+static uint16_t free_group(const struct uprobe *u)
+{
+	for (uint16_t i = 0; i < GROUPS; i++)
+		if (!u->groups[i].links.n && !u->groups[i].sites)
+			return i;
+	return NO_GROUP;
+}
+
+/* The sites of one file with the same kind of probe, those from @sites[@first] on that are not done yet. */
+struct batch {
+	struct uprobe_place *places;
+	size_t n;
+	const struct mapping *mapping;
+	bool returns;
+};
+
+static bool same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
+static void collect(struct uprobe *u, const struct uprobe_files *f, const uint32_t *sites, size_t n, bool *done,
+		    struct batch *b)
+{
+	struct shared *sh = u->shared;
+
+	b->n = 0;
+	b->mapping = NULL;
+	for (size_t i = 0; i < n; i++) {
+		const struct site *s = &sh->sites[sites[i]];
+		const bool returns = s->flags & SITE_RETURNS;
+		const struct mapping *m;
+		uint64_t offset;
+		int r;
+
+		if (done[i])
+			continue;
+		r = uprobe_files_find(f, s, &m, &offset);
+		if (r < 0) {
+			sh->plant_result[sites[i]] = r;
+			done[i] = true;
+			continue;
+		}
+		if (b->mapping && (!same_file(b->mapping, m) || returns != b->returns))
+			continue;
+		b->mapping = m;
+		b->returns = returns;
+		b->places[b->n++] = (struct uprobe_place){ .offset = offset, .site = sites[i] };
+		done[i] = true;
+	}
+}
+
+/* Describe the sites of @b, leave out those whose code is not in the file, or not in memory. */
+static int prepare(struct uprobe *u, const struct uprobe_files *f, int fd, struct batch *b)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < b->n && r == 0; i++) {
+		const uint32_t number = b->places[i].site;
+		const struct site *s = &u->shared->sites[number];
+		struct uprobe_site site;
+
+		if (!uprobe_files_same(f, fd, s, b->places[i].offset)) {
+			u->shared->plant_result[number] = -EILSEQ;
+			continue;
+		}
+		describe(u, s, &site);
+		r = uprobe_kernel_set_site(u->kernel, number, &site);
+		b->places[n] = b->places[i];
+		b->places[n++].generation = u->generation[number];
+	}
+	b->n = n;
+	return r;
+}
+
+static int attach_some(struct uprobe *u, const char *path, const struct batch *b, size_t first, size_t n,
+		       uint16_t number)
+{
+	struct group *g = &u->groups[number];
+	const size_t links = g->links.n;
+	int r = uprobe_kernel_attach(u->kernel, path, b->places + first, n, b->returns, &g->links);
+
+	/* of several perf events, some may have been made */
+	if (r < 0)
+		uprobe_links_cut(&g->links, links);
+
+	for (size_t i = first; i < first + n; i++) {
+		u->shared->plant_result[b->places[i].site] = r;
+		if (r == 0)
+			u->group_of[b->places[i].site] = number;
+	}
+	g->sites += r == 0 ? (uint32_t)n : 0;
+	return r;
+}
+
+/* All at once; one site that the kernel refuses must not take the others of its file with it. */
+static void attach(struct uprobe *u, const struct uprobe_files *f, struct batch *b)
+{
+	const uint16_t number = free_group(u);
+	cleanup_close int fd = number == NO_GROUP ? -ENOSPC : modfile_open(f->pid, b->mapping, b->mapping->path);
+	char path[64];
+	int r = fd < 0 ? fd : prepare(u, f, fd, b);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (r == 0 && b->n)
+		r = attach_some(u, path, b, 0, b->n, number);
+	log_debug(TRAP, "%zu probes in %s: %s", b->n, b->mapping->path, r ? strerror(-r) : "made");
+	if (r == 0)
+		return;
+	for (size_t i = 0; i < b->n; i++)
+		u->shared->plant_result[b->places[i].site] = r;
+	for (size_t i = 0; fd >= 0 && i < b->n; i++)
+		(void)!attach_some(u, path, b, i, 1, number);
+}
+
+int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
+{
+	cleanup_free struct uprobe_place *places = calloc(n + 1, sizeof(*places));
+	cleanup_free bool *done = calloc(n + 1, sizeof(*done));
+	struct batch b = { .places = places };
+	struct uprobe_files files;
+	int r;
+
+	if (!places || !done)
+		return -ENOMEM;
+	/* a module that was loaded at the end: of it nothing will be recorded */
+	if (u->left)
+		return 0;
+	r = uprobe_files_init(&files, u->pid);
+	for (collect(u, &files, sites, r == 0 ? n : 0, done, &b); r == 0 && b.n;
+	     collect(u, &files, sites, n, done, &b))
+		attach(u, &files, &b);
+	uprobe_files_fini(&files);
+	return r;
+}
+
+void uprobe_forget(struct uprobe *u, uint32_t first, uint32_t n)
+{
+	for (uint32_t i = first; i < first + n; i++) {
+		const uint16_t number = u->group_of[i];
+
+		u->group_of[i] = NO_GROUP;
+		u->generation[i]++;
+		if (number != NO_GROUP && --u->groups[number].sites == 0 && !u->left)
+			uprobe_links_close(&u->groups[number].links);
+	}
+}
