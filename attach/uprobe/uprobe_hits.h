@@ -88,6 +88,14 @@ struct uprobe_brief {
 	unsigned long long args[6];
 };
 
+#define UPROBE_HIDDEN 4u		/* a power of two */
+
+/* A return address that the kernel has replaced in the stack, as the call's return is probed: by us or by others. */
+struct uprobe_hidden {
+	unsigned long long at;		/* where in the stack */
+	unsigned long long ret;		/* what it was */
+};
+
 struct uprobe_hit {
 	struct uprobe_head head;
 	unsigned int loads_read, loads_null;
@@ -97,6 +105,9 @@ struct uprobe_hit {
 	unsigned long long loads[UPROBE_LOADS];
 	char text[UPROBE_TEXT];
 	unsigned long long regs[UPROBE_REGS];
+	unsigned int nhidden;
+	unsigned long long trampoline;	/* what is there instead; if nhidden */
+	struct uprobe_hidden hidden[UPROBE_HIDDEN];
 	unsigned char slice[];
 };
 

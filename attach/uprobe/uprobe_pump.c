@@ -65,6 +65,18 @@ static void fill_brief(const struct uprobe_brief *b, struct record_hit *rec)
 	memcpy(rec->args, b->args, sizeof(rec->args));
 }
 
+/* As they were before the kernel replaced them; a frame that was left has something else there. */
+static void restore_returns(const struct uprobe_hit *h, uint64_t sp, uint8_t *slice)
+{
+	for (uint32_t i = 0; i < h->nhidden && i < UPROBE_HIDDEN; i++) {
+		const uint64_t at = h->hidden[i].at - sp;
+
+		if (h->slice_len >= sizeof(uint64_t) && at <= h->slice_len - sizeof(uint64_t) &&
+		    !memcmp(slice + at, &h->trampoline, sizeof(h->trampoline)))
+			memcpy(slice + at, &h->hidden[i].ret, sizeof(h->hidden[i].ret));
+	}
+}
+
 static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const struct uprobe_meaning *m,
 		     struct record_hit *rec)
 {
@@ -82,6 +94,7 @@ static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const 
 	memcpy(rec->text, h->text, sizeof(rec->text));
 	rec->slice_len = h->slice_len;
 	memcpy(rec->slice, h->slice, h->slice_len);
+	restore_returns(h, rec->regs.rsp, rec->slice);
 }
 
 /* What the controller has learned of the thread's stack: known to BPF at its next hit. */

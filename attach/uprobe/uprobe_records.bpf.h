@@ -168,6 +168,29 @@ static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_
 	bpf_map_delete_elem(&calls, &key);
 }
 
+/* Of the slice that begins at @sp. Those further down are of calls that have ended. */
+static __always_inline void find_hidden(struct uprobe_hit *h, __u64 sp)
+{
+	const struct task_struct *t = (void *)bpf_get_current_task();
+	const struct return_instance *r = BPF_CORE_READ(t, utask, return_instances);
+	__u64 stack;
+
+	h->nhidden = 0;
+	for (int i = 0; i < MOST_INSTANCES && r; i++, r = BPF_CORE_READ(r, next)) {
+		__u32 n = h->nhidden;
+
+		stack = BPF_CORE_READ(r, stack);
+		SEEN_BY_VERIFIER(n);
+		if (stack < sp || n >= UPROBE_HIDDEN)
+			continue;
+		h->hidden[n].at = stack;
+		h->hidden[n].ret = BPF_CORE_READ(r, orig_ret_vaddr);
+		h->nhidden = n + 1;
+	}
+	if (h->nhidden)
+		h->trampoline = BPF_CORE_READ(t, mm, uprobes_state.xol_area, vaddr);
+}
+
 /* All but the slice; not static, as read_loads. */
 __noinline int fill_hit(struct pt_regs *ctx, struct uprobe_hit *h, const struct uprobe_site *s, __u64 n)
 {
@@ -179,6 +202,7 @@ __noinline int fill_hit(struct pt_regs *ctx, struct uprobe_hit *h, const struct 
 	h->outer = (__u32)n;
 	h->slice_len = 0;
 	copy_regs(h, ctx);
+	find_hidden(h, ctx->rsp);
 	get_args(ctx, h->args);
 	fill_head(&h->head, n, UPROBE_HIT, 0);
 	/* at a return rsp is one word above where it was at the entry */

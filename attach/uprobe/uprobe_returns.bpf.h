@@ -6,8 +6,6 @@
 #include "attach/uprobe/uprobe_maps.bpf.h"
 #include "attach/uprobe/uprobe_task.bpf.h"
 
-#define MOST_INSTANCES 8
-
 static __always_inline _Bool is_within(__u64 addr, __u64 from, __u64 size)
 {
 	return addr - from < size;

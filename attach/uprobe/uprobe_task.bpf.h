@@ -8,7 +8,7 @@
 #define KERNEL_TYPE __attribute__((preserve_access_index))
 
 struct return_instance {
-	unsigned long stack;
+	unsigned long stack, orig_ret_vaddr;
 	struct return_instance *next;
 } KERNEL_TYPE;
 
@@ -45,5 +45,7 @@ struct task_struct {
 struct bpf_iter__task {
 	struct task_struct *task;
 } KERNEL_TYPE;
+
+#define MOST_INSTANCES 8	/* of return probes, that are looked at */
 
 #endif

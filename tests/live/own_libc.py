@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The fixture victim for tests of the second engine: each victim has a copy of libc.
+"""The fixture victim for tests of the second engine: each test has a copy of libc.
 
 The kernel's probes belong to the file. A probe of another watch on this machine, or of bpftrace, may be in our victim
 as well, or make return probes in it; then nothing is learned of what we do.
@@ -22,11 +22,12 @@ def libc():
 
 @pytest.fixture
 def victim(tmp_path):
-    """victim(NAME, ARG...): as in conftest."""
+    """victim(NAME, ARG...): as in conftest; those of one test share the copy."""
     started = []
 
     def start(name, *args, **kwargs):
-        shutil.copy(libc(), tmp_path / "libc.so.6")
+        if not started:
+            shutil.copy(libc(), tmp_path / "libc.so.6")
         path = name if os.sep in str(name) else VICTIMS / name
         started.append(Victim(LOADER, "--library-path", tmp_path, path, *args, **kwargs))
         return started[-1]

@@ -375,3 +375,22 @@ def test_library_changes_on_disk(victim, tmp_path, how, before):
         target.wait_working()
         assert target.end()["damaged"] == 0
         file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("way", ["session", "multi", "perf"])
+def test_beside_another_watch(victim, way):
+    """The kernel replaces return addresses also where the return is probed for another process, or by another program:
+    the stacks are whole."""
+    target, other = victim("bysize"), victim("bysize")
+    with_returns = Watch("-p", str(other.pid), "--engine", "uprobe-session").wait_watching()
+    before = target.ask("leak 0")
+    watch = Watch("-p", str(target.pid), "--engine", f"uprobe-{way}", "--verdicts", "no").wait_watching()
+    after = target.ask("leak 200", limit=60)
+    report = watch.finish()
+    with_returns.finish()
+    found = {frame["function"]: group["blocks"] for group in report["groups"] for frame in group["stack"]}
+    for site in ("leak_small", "leak_page", "leak_resized", "leak_aligned", "leak_large"):
+        assert found.get(site) == after[site][0] - before[site][0], (site, found)
+    assert report["run"]["stacks_cut"] == report["run"]["stacks_lost"] == 0
+    assert_untouched(target)
+    assert_untouched(other)
