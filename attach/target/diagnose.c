@@ -19,7 +19,9 @@
 #include "base/fdio.h"
 #include "base/log.h"
 
-#define CAP_SYS_PTRACE_BIT 19	/* include/uapi/linux/capability.h */
+/* include/uapi/linux/capability.h */
+#define CAP_DAC_OVERRIDE_BIT 1
+#define CAP_SYS_PTRACE_BIT 19
 
 static void say(struct diagnosis *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void say(struct diagnosis *d, const char *fmt, ...)
@@ -77,10 +79,13 @@ static int read_yama_scope(void)
 
 void diagnose_read_self(struct diagnose_self *self)
 {
+	const unsigned long long caps = status_number("\nCapEff:", 16);
+
 	*self = (struct diagnose_self){
 		.pid = getpid(),
 		.euid = geteuid(),
-		.cap_sys_ptrace = status_number("\nCapEff:", 16) >> CAP_SYS_PTRACE_BIT & 1,
+		.cap_sys_ptrace = caps >> CAP_SYS_PTRACE_BIT & 1,
+		.cap_dac_override = caps >> CAP_DAC_OVERRIDE_BIT & 1,
 		.seccomp = status_number("\nSeccomp:", 10) == 2,
 		.container = !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK),
 		.yama_scope = read_yama_scope(),
@@ -205,6 +210,16 @@ static void blame_user(const struct target_info *t, struct diagnosis *out)
 	hint(out, "run mmattach as root, or as that user");
 }
 
+/* The right to trace it is there, but /proc/PID/mem can be opened by the process's user only. */
+static void blame_memory(const struct target_info *t, struct diagnosis *out)
+{
+	char user[64];
+
+	name_user(t->euid, user, sizeof(user));
+	say(out, CANNOT "not permitted: its /proc/%d/mem is only for user %s", WHO(t), (int)t->pid, user);
+	hint(out, "besides CAP_SYS_PTRACE it needs that user, or CAP_DAC_OVERRIDE");
+}
+
 static void blame_yama(const struct target_info *t, int scope, struct diagnosis *out)
 {
 	say(out, CANNOT "not permitted: kernel.yama.ptrace_scope is %d", WHO(t), scope);
@@ -263,7 +278,11 @@ static void diagnose_permission(const struct target_info *t, const struct diagno
 	if (self->yama_scope >= 3) {
 		blame_yama(t, self->yama_scope, out);
 	} else if (self->cap_sys_ptrace) {
-		if (t->other_user_ns)
+		if (self->seccomp)
+			blame_container(t, self, out);
+		else if (t->euid != self->euid && !self->cap_dac_override)
+			blame_memory(t, out);
+		else if (t->other_user_ns)
 			blame_user_ns(t, out);
 		else
 			blame_container(t, self, out);

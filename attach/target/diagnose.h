@@ -28,7 +28,7 @@ struct diagnose_self {
 	pid_t pid;
 	pid_t keeper;		/* 0: none yet */
 	uid_t euid;
-	bool cap_sys_ptrace;
+	bool cap_sys_ptrace, cap_dac_override;
 	bool seccomp;		/* we run under a seccomp filter, as in a container */
 	bool container;
 	int yama_scope;		/* kernel.yama.ptrace_scope; 0 without yama */

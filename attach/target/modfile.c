@@ -107,6 +107,9 @@ int modfile_open(pid_t pid, const struct mapping *m, const char *path)
 	err = fd = open_below_root(pid, path, m);
 	if (fd >= 0)
 		return fd;
+	fd = *path == '/' ? open_if_same(path, m) : -ENOENT;
+	if (fd >= 0)
+		return fd;
 	snprintf(name, sizeof(name), "/proc/%d/exe", (int)pid);
 	fd = open_if_same(name, m);
 	return fd >= 0 ? fd : err;

@@ -213,8 +213,8 @@ static int read_perf_type(void)
 static void explain(int r, char *why, size_t n)
 {
 	if (r == -EPERM || r == -EACCES)
-		snprintf(why, n, "BPF programs may not be loaded: that needs root, or CAP_BPF and CAP_PERFMON, and a "
-				 "kernel that is not locked down");
+		snprintf(why, n, "BPF programs may not be loaded: that needs root, or CAP_BPF and CAP_PERFMON, a kernel "
+				 "that is not locked down, and no seccomp filter that forbids it");
 	else if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
 		snprintf(why, n, "the kernel has no type information (/sys/kernel/btf/vmlinux)");
 	else

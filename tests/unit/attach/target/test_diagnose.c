@@ -18,7 +18,8 @@ static const struct target_info ordinary = {
 	.bits = 64,
 };
 static const struct diagnose_self user = { .pid = 99, .euid = 1000 };
-static const struct diagnose_self root = { .pid = 99, .euid = 0, .cap_sys_ptrace = true };
+static const struct diagnose_self root = { .pid = 99, .euid = 0, .cap_sys_ptrace = true,
+					   .cap_dac_override = true };
 
 static void expect(const struct diagnosis *d, const char *text, const char *hint)
 {
@@ -186,8 +187,14 @@ static void test_container(void **state)
 	self.yama_scope = 1;
 	expect_eperm(ordinary, self, "without CAP_SYS_PTRACE", "docker run --cap-add SYS_PTRACE");
 	self = root;
+	self.cap_dac_override = false;
+	expect_eperm(ordinary, self, "/proc/1234/mem is only for user", "CAP_DAC_OVERRIDE");
+	self = root;
 	self.seccomp = true;
 	expect_eperm(ordinary, self, "seccomp", "--cap-add SYS_PTRACE");
+	t.other_user_ns = true; /* it is no obstacle for CAP_SYS_PTRACE of the one outside */
+	expect_eperm(t, self, "seccomp", "--cap-add SYS_PTRACE");
+	t.other_user_ns = false;
 	expect_eperm(ordinary, root, "security module", "audit log");
 	expect_eperm(ordinary, user, "security module", "audit log");
 	t.other_user_ns = true;
