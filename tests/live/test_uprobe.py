@@ -83,9 +83,9 @@ SAME = [
     (["fds"], ["go 3"], ["--family", "fd"]),
     (["grower"], ["leak 300", "map 3", "unmap 1"], []),
     (["grower"], ["hold", "grow 3", "pages", "cut"], ["--growth"]),
-    *([[shape], ["keep 60"], []] for shape in ("cpaths", "cpaths_O0", "cpaths_Os", "paths_static")),
+    *([[shape], ["keep 60"], []] for shape in ("cpaths", "cpaths_O0", "cpaths_Os")),
     # at a probed return the kernel's trampoline stores the result on the stack, where it may stay: one block is reachable
-    (["paths_static_pie"], ["keep 60"], ["--verdicts", "no"]),
+    *([[shape], ["keep 60"], ["--verdicts", "no"]] for shape in ("paths_static", "paths_static_pie")),
 ]
 
 
