@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_cut: a trace of more than a megabyte that ends at every byte of its last megabyte (with MM_FULL=1; else at
- * every seventh), and with bytes overwritten all over: all whole blocks before the damage are delivered, the damage is reported with its
- * offset.
+ * every seventh), and with bytes overwritten all over: all whole blocks before the damage are delivered, the
+ * damage is reported with its offset.
  *
  * Reading anew from the start for each of a million cuts would take an hour. The contents of a block do not
  * depend on earlier blocks, so each time only the file's head and the last blocks before the cut are read;
