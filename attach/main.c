@@ -14,6 +14,7 @@
 #include "attach/cli/probes_cmd.h"
 #include "attach/cli/scan_cmd.h"
 #include "attach/control/repair.h"
+#include "attach/many/many.h"
 #include "attach/options/options.h"
 #include "attach/top/top_cmd.h"
 #include "attach/watch/session.h"
@@ -23,8 +24,9 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 {
 	switch (opt->command) {
 	case COMMAND_WATCH:
+		return options_want_many(opt) ? many_run(opt, argc, argv) : session_run(opt, NULL, argc, argv);
 	case COMMAND_GDB:
-		return session_run(opt, argc, argv);
+		return session_run(opt, NULL, argc, argv);
 	case COMMAND_PROBES:
 		return probes_cmd(opt, stdout);
 	case COMMAND_SCAN:

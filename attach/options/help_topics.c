@@ -9,7 +9,7 @@ const struct help_topic help_topics[] = {
 	{ .name = "watch", .what = "watch a process, and report what it allocated and did not free",
 	  .command = COMMAND_WATCH,
 	  .usage = "mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)",
-	  .elsewhere = BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
+	  .elsewhere = BIT(ABOUT_MANY) | BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
 		       BIT(ABOUT_FILTERS) | BIT(ABOUT_BLOCKS) | BIT(ABOUT_GENERAL),
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
@@ -101,6 +101,17 @@ const struct help_topic help_topics[] = {
 	  .text = "-- PROGRAM ARG... starts a program, and watches it from its first instruction.\n"
 		  "It needs the right to trace: root, CAP_SYS_PTRACE, or the same user where\n"
 		  "kernel.yama.ptrace_scope is 0.\n" },
+	{ .name = "many", .what = "several processes at once", .subject = ABOUT_MANY,
+	  .examples = {
+		  { "mmattach -p 12,34 -d 10m", "" },
+		  { "mmattach -n nginx --all -d 10m", "all of that name" },
+		  { "mmattach --unit nginx.service --follow -d 1h -o traces/", "" },
+		  { "mmattach --follow -- ./run_all_my_tests", "a program and its descendants" },
+	  },
+	  .text = "Each process has a watch of its own; the report is one, of all of them. What cannot\n"
+		  "be attached to is a line of it. -o FILE.mmt saves one trace, -o FOLDER/ one for each\n"
+		  "process (PID-NAME.mmt), which `mmattach report FOLDER/` reads. --budget is for each\n"
+		  "process, unless --budget-of all shares it; each has a report of its own then.\n" },
 	{ .name = "rules", .what = "which functions are watched", .subject = ABOUT_RULES,
 	  .examples = {
 		  { "mmattach -p 1234 --family libc,fd", "malloc, and file descriptors" },

@@ -33,7 +33,7 @@ struct parser {
 	int argc;
 	char **argv;
 	int at;
-	uint64_t used;		/* bit per line of the table that was given */
+	bool *used;		/* for each line of the table: it was given */
 	bool command_given;
 	struct options *o;
 	struct usage_error *err;
@@ -80,7 +80,7 @@ static int apply(struct parser *p, const struct option_line *line, const char *s
 		arg = next_argument(p);
 	if (line->arg && !arg)
 		return refuse_missing(p, line, shown);
-	p->used |= 1ull << (line - option_table);
+	p->used[line - option_table] = true;
 	if (line->handler)
 		return line->handler(p->o, arg, p->err);
 	*(bool *)((char *)p->o + line->flag) = true;
@@ -293,7 +293,8 @@ static int parse_all(struct parser *p)
 
 int options_parse(int argc, char **argv, struct options *out, struct usage_error *err)
 {
-	struct parser p = { .argc = argc, .argv = argv, .at = 1, .o = out, .err = err };
+	cleanup_free bool *used = calloc(option_count, sizeof(*used));
+	struct parser p = { .argc = argc, .argv = argv, .at = 1, .used = used, .o = out, .err = err };
 	int ret;
 
 	*out = (struct options){
@@ -303,11 +304,11 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 		.shown.top = OPTIONS_TOP,
 	};
 	*err = (struct usage_error){ "", "" };
-	ret = parse_all(&p);
+	ret = used ? parse_all(&p) : -ENOMEM;
 	/* --help and --version are answered whatever else is given. */
 	if (ret || out->command >= COMMAND_HELP)
 		return ret;
-	return options_check(out, p.used, err);
+	return options_check(out, used, err);
 }
 
 static void fini_list(struct option_list *list)
@@ -328,6 +329,9 @@ void options_fini(struct options *o)
 	fini_list(&o->shown.ignore);
 	fini_list(&o->shown.suppressions);
 	fini_list(&o->files);
+	free(o->many.pids);
+	o->many.pids = NULL;
+	o->many.npids = 0;
 	free(o->single.block_family);
 	fini_list(&o->with_traces);
 	free(o->single.block_at);
@@ -337,6 +341,13 @@ void options_fini(struct options *o)
 	o->single.nblock_at = 0;
 	o->single.who_points_at = NULL;
 	o->single.nwho_points_at = 0;
+}
+
+bool options_want_many(const struct options *o)
+{
+	return o->command == COMMAND_WATCH &&
+	       (o->many.npids > 1 || o->many.all || o->many.tree || o->many.cgroup || o->many.unit || o->many.container ||
+		o->follow);
 }
 
 static void take_effect(const struct options *o)

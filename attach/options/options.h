@@ -2,7 +2,7 @@
 /*
  * options: the command line as plain data.
  *
- *	mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach [watch] [options] (-p PID,... | -n NAME | --tree PID | --cgroup PATH ... | -- PROGRAM ARG...)
  *	mmattach top [options] (TRACE | -p PID | -n NAME)
  *	mmattach report [options] TRACE...
  *	mmattach diff [options] OLD NEW
@@ -117,11 +117,22 @@ struct options_single {
 	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks with it; UNKNOWN: none */
 };
 
+/* Several processes, each with a watch of its own (attach/many). */
+struct options_many {
+	pid_t *pids;			/* of -p */
+	size_t npids;
+	bool all;			/* all that have the name of -n */
+	pid_t tree;			/* it and its descendants; 0: not given */
+	const char *cgroup, *unit, *container;	/* NULL: not given */
+	bool budget_shared;		/* the budget is for all of them together */
+};
+
 struct options {
 	enum command command;
 	/* Of COMMAND_HELP; NULL: the overview. Else the word of the command line that names the command, or NULL. */
 	const char *help_topic;
-	pid_t pid;			/* 0: not given */
+	pid_t pid;			/* the first of `many`; 0: not given */
+	struct options_many many;	/* of watch: several processes */
 	/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
 	int gdb_fds[3];
 	const char *name;		/* NULL: not given */
@@ -150,7 +161,9 @@ struct options {
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: reported leaks are not an error */
 	enum import_kind import;
-	bool follow;			/* of report: the trace is still being written */
+	/* of report: the trace is still being written; of watch: new processes are watched, too */
+	bool follow;
+	bool member;			/* this is the watch of one of several processes */
 	bool json;			/* of probes */
 	const char *maps;		/* NULL: none */
 	struct option_list files;	/* of report, diff, shrink, import */
@@ -163,6 +176,9 @@ struct usage_error {
 	char text[320];		/* what is wrong */
 	char hint[320];		/* what to do; "" if the text says it */
 };
+
+/* Does the command line ask for several processes, or may it become several? */
+bool options_want_many(const struct options *o);
 
 /*
  * Parse @argv, which must stay valid: @out points into it. 0; -EINVAL with @err filled; -ENOMEM. It looks at

@@ -8,6 +8,7 @@
 #include "attach/options/option_budget.h"
 #include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
+#include "attach/options/option_many.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
 
@@ -50,10 +51,10 @@ static bool is_for_watch_only(const struct option_line *line)
 	return line->commands & FOR_WATCH && line->commands != FOR_ALL && strcmp(line->name, "interval") != 0;
 }
 
-static int check_watched(const struct options *o, uint64_t used, struct usage_error *err)
+static int check_watched(const struct options *o, const bool *used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count && o->command == COMMAND_TOP && o->files.n; i++) {
-		if (!(used >> i & 1) || !is_for_watch_only(&option_table[i]) || o->pid || o->name)
+		if (!used[i] || !is_for_watch_only(&option_table[i]) || o->pid || o->name)
 			continue;
 		usage_refuse(err, "--%s: a trace is shown, and nothing is watched", option_table[i].name);
 		return usage_advise(err, "it is for a watch: mmattach top -p PID");
@@ -80,10 +81,10 @@ static int check_follow(const struct options *o, struct usage_error *err)
 }
 
 /* Options that do not apply to the command are refused rather than ignored. */
-static int check_used(const struct options *o, uint64_t used, struct usage_error *err)
+static int check_used(const struct options *o, const bool *used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count; i++) {
-		if (!(used >> i & 1) || (option_table[i].commands >> o->command & 1))
+		if (!used[i] || (option_table[i].commands >> o->command & 1))
 			continue;
 		refuse_option(o, &option_table[i], err);
 		return -EINVAL;
@@ -93,8 +94,10 @@ static int check_used(const struct options *o, uint64_t used, struct usage_error
 
 static int check_target(const struct options *o, struct usage_error *err)
 {
-	int given = !!o->pid + !!o->name + !!o->program;
+	int given = !!o->pid + !!o->name + !!o->program + option_many_is_group(o);
 
+	if (given > 1 && option_many_is_group(o))
+		return usage_refuse(err, "--tree, --cgroup, --unit, --container, -p, -n and --: only one of them");
 	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
 		usage_refuse(err, "%s: only one process can be watched",
 		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
@@ -257,12 +260,14 @@ static int check_growth(const struct options *o, struct usage_error *err)
 	return usage_advise(err, "together with others: --family libc,growth");
 }
 
-int options_check(const struct options *o, uint64_t used, struct usage_error *err)
+int options_check(const struct options *o, const bool *used, struct usage_error *err)
 {
 	int ret = check_used(o, used, err);
 
 	if (ret == 0)
 		ret = check_watched(o, used, err);
+	if (ret == 0)
+		ret = option_many_check(o, err);
 	if (ret == 0)
 		ret = check_target(o, err);
 	if (ret == 0)

@@ -24,6 +24,7 @@
 
 #define SHARED_SITES 4096
 #define SHARED_RING (16u << 20)
+#define SHARED_RING_SMALL (4u << 20)	/* of each of many watches: the mapping ends there */
 #define SHARED_THREADS 32768u
 #define SLICE_MAX 131072u
 
