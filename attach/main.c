@@ -15,6 +15,7 @@
 #include "attach/cli/scan_cmd.h"
 #include "attach/control/repair.h"
 #include "attach/many/many.h"
+#include "attach/options/option_many.h"
 #include "attach/options/options.h"
 #include "attach/top/top_cmd.h"
 #include "attach/watch/session.h"
@@ -24,7 +25,7 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 {
 	switch (opt->command) {
 	case COMMAND_WATCH:
-		return options_want_many(opt) ? many_run(opt, argc, argv) : session_run(opt, NULL, argc, argv);
+		return option_many_wanted(opt) ? many_run(opt, argc, argv) : session_run(opt, NULL, argc, argv);
 	case COMMAND_GDB:
 		return session_run(opt, NULL, argc, argv);
 	case COMMAND_PROBES:

@@ -111,9 +111,15 @@ int option_budget_of(struct options *o, const char *arg, struct usage_error *err
 
 /* --- what fits together --- */
 
-int option_many_is_group(const struct options *o)
+int option_many_groups(const struct options *o)
 {
 	return !!o->many.tree + !!o->many.cgroup + !!o->many.unit + !!o->many.container;
+}
+
+bool option_many_wanted(const struct options *o)
+{
+	return o->command == COMMAND_WATCH &&
+	       (o->many.npids > 1 || o->many.all || option_many_groups(o) || o->follow);
 }
 
 /* What a report of several processes does not have. */
@@ -149,7 +155,7 @@ int option_many_check(const struct options *o, struct usage_error *err)
 
 	if (o->many.all && !o->name)
 		return usage_refuse(err, "--all is for a name: -n NAME --all");
-	if (!options_want_many(o))
+	if (!option_many_wanted(o))
 		return check_single(o, err);
 	if (o->many.budget_shared && !o->budget_ppm)
 		return usage_refuse(err, "--budget-of: there is no budget");

@@ -15,8 +15,11 @@ int option_unit(struct options *o, const char *arg, struct usage_error *err);
 int option_container(struct options *o, const char *arg, struct usage_error *err);
 int option_budget_of(struct options *o, const char *arg, struct usage_error *err);
 
-/* Is a group given: a tree, cgroup, unit or container? */
-int option_many_is_group(const struct options *o);
+/* How many are given of: a tree, a cgroup, a unit, a container. */
+int option_many_groups(const struct options *o);
+
+/* Does the command line ask for several processes, or may it become several? */
+bool option_many_wanted(const struct options *o);
 
 must_check int option_many_check(const struct options *o, struct usage_error *err);
 

@@ -343,13 +343,6 @@ void options_fini(struct options *o)
 	o->single.nwho_points_at = 0;
 }
 
-bool options_want_many(const struct options *o)
-{
-	return o->command == COMMAND_WATCH &&
-	       (o->many.npids > 1 || o->many.all || o->many.tree || o->many.cgroup || o->many.unit || o->many.container ||
-		o->follow);
-}
-
 static void take_effect(const struct options *o)
 {
 	if (o->quiet)

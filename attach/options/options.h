@@ -177,9 +177,6 @@ struct usage_error {
 	char hint[320];		/* what to do; "" if the text says it */
 };
 
-/* Does the command line ask for several processes, or may it become several? */
-bool options_want_many(const struct options *o);
-
 /*
  * Parse @argv, which must stay valid: @out points into it. 0; -EINVAL with @err filled; -ENOMEM. It looks at
  * nothing but its arguments. Call options_fini in any case.

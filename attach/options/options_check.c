@@ -94,9 +94,9 @@ static int check_used(const struct options *o, const bool *used, struct usage_er
 
 static int check_target(const struct options *o, struct usage_error *err)
 {
-	int given = !!o->pid + !!o->name + !!o->program + option_many_is_group(o);
+	int given = !!o->pid + !!o->name + !!o->program + option_many_groups(o);
 
-	if (given > 1 && option_many_is_group(o))
+	if (given > 1 && option_many_groups(o))
 		return usage_refuse(err, "--tree, --cgroup, --unit, --container, -p, -n and --: only one of them");
 	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
 		usage_refuse(err, "%s: only one process can be watched",
