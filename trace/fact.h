@@ -267,6 +267,7 @@ struct fact {
 		struct { uint32_t stack; const struct fact_merged *its; } merged;
 		struct { uint32_t which, n; const struct fact_sum *all; } bins;
 		struct { const char *note; uint64_t processes; } said;
+		struct { uint32_t family, verdict, on, stack; uint64_t blocks, bytes; } hang;
 	};
 };
 

@@ -84,7 +84,9 @@
 	KIND(MMT_PROCESS, PROCESS())                                                                         \
 	KIND(MMT_MERGED, STACK(merged.stack) MERGED())                                                       \
 	KIND(MMT_BINS, U32(bins.which) BINS())                                                               \
-	KIND(MMT_SAID, TEXT(said.note) U64(said.processes))
+	KIND(MMT_SAID, TEXT(said.note) U64(said.processes))                                                  \
+	KIND(MMT_HANG, U32(hang.family) U32(hang.verdict) STACK(hang.on) STACK(hang.stack) U64(hang.blocks)  \
+			       U64(hang.bytes))
 
 /*
  * The numbers of struct fact_sample and of struct fact_budget. Five members of a sample are not in the list:

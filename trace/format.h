@@ -115,6 +115,8 @@
 #define MMT_MERGED 27
 #define MMT_BINS 28		/* which, how many, for each: blocks, bytes: live blocks of the family */
 #define MMT_SAID 29		/* a sentence, in how many processes: an MMT_NOTE of those */
+/* family, verdict and stack of lost blocks; stack, blocks, bytes: of the family, indirectly lost with those */
+#define MMT_HANG 30
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */

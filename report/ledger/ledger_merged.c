@@ -132,6 +132,34 @@ int ledger_take_merged(struct ledger *l, const struct fact *f)
 	return ledger_add_live(l, l->family, stack, its->blocks, its->bytes);
 }
 
+/* The index of the group; 0 or -ENOMEM. */
+static int find_group(struct ledger *l, uint32_t family, uint32_t stack, uint32_t verdict, uint32_t *out)
+{
+	uint32_t index;
+	struct merged_group *g;
+	int r = ledger_stack(l, stack, &index);
+
+	if (r < 0)
+		return r;
+	g = merged_group(&l->merged, family, index, verdict, l->now_us);
+	*out = g ? (uint32_t)(g - l->merged.groups) : 0;
+	return g ? 0 : -ENOMEM;
+}
+
+int ledger_take_hang(struct ledger *l, const struct fact *f)
+{
+	const uint32_t family = defs_family(&l->defs, f->hang.family);
+	struct merged_hang hang = { .blocks = f->hang.blocks, .bytes = f->hang.bytes };
+	int r;
+
+	if (family == DEFS_NONE || (f->hang.verdict != VERDICT_DEFINITE && f->hang.verdict != VERDICT_POSSIBLE))
+		return -EINVAL;
+	r = find_group(l, family, f->hang.on, f->hang.verdict, &hang.root);
+	if (r == 0)
+		r = find_group(l, l->family, f->hang.stack, VERDICT_INDIRECT, &hang.group);
+	return r < 0 ? r : merged_add_hang(&l->merged, &hang);
+}
+
 /* --- bins, notes --- */
 
 int ledger_take_bins(struct ledger *l, const struct fact *f)

@@ -69,9 +69,10 @@ must_check int ledger_take_verdicts(struct ledger *l, const struct fact_verdicts
 must_check int ledger_take_judged(struct ledger *l, const struct fact *f);
 void ledger_look_fini(struct ledger_verdicts *look);
 
-/* MMT_PROCESS, MMT_MERGED, MMT_BINS, MMT_SAID: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
+/* MMT_PROCESS, MMT_MERGED, MMT_HANG, MMT_BINS, MMT_SAID: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
 must_check int ledger_take_process(struct ledger *l, const struct fact_process *process);
 must_check int ledger_take_merged(struct ledger *l, const struct fact *f);
+must_check int ledger_take_hang(struct ledger *l, const struct fact *f);
 must_check int ledger_take_bins(struct ledger *l, const struct fact *f);
 must_check int ledger_take_said(struct ledger *l, const struct fact *f);
 

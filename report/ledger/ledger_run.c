@@ -360,6 +360,8 @@ static int take(struct ledger *l, const struct fact *f)
 		return ledger_take_process(l, f->process);
 	case MMT_MERGED:
 		return ledger_take_merged(l, f);
+	case MMT_HANG:
+		return ledger_take_hang(l, f);
 	case MMT_BINS:
 		return ledger_take_bins(l, f);
 	case MMT_SAID:

@@ -13,7 +13,7 @@ struct adder {
 	struct merge_map map;
 	struct ledger *into, *from;
 	const struct merge_order *order;
-	uint32_t *processes;		/* of from -> of into */
+	uint32_t *processes, *groups;	/* of from -> of into */
 };
 
 /* @from has been advanced to the time of @into. */
@@ -90,8 +90,9 @@ static int add_parts(const struct adder *a, const struct parts *from, struct par
 	return r;
 }
 
-static int add_group(struct adder *a, struct merged_group *g)
+static int add_group(struct adder *a, uint32_t index)
 {
+	struct merged_group *g = &a->from->merged.groups[index];
 	const uint64_t now_us = a->into->now_us;
 	struct merged_group *to;
 	uint32_t family, stack;
@@ -104,6 +105,7 @@ static int add_group(struct adder *a, struct merged_group *g)
 	if (r < 0)
 		return r;
 	to = merged_group(&a->into->merged, family, stack, g->verdict, now_us);
+	a->groups[index] = to ? (uint32_t)(to - a->into->merged.groups) : 0;
 	r = to ? add_series(&to->births, &g->births) : -ENOMEM;
 	if (r < 0)
 		return r;
@@ -113,10 +115,21 @@ static int add_group(struct adder *a, struct merged_group *g)
 
 static int add_groups(struct adder *a)
 {
+	const struct merged *from = &a->from->merged;
 	int r = 0;
 
-	for (size_t i = 0; i < a->from->merged.ngroups && r == 0; i++)
-		r = add_group(a, &a->from->merged.groups[a->order->groups[i]]);
+	a->groups = calloc(from->ngroups + 1, sizeof(*a->groups));
+	if (!a->groups)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->ngroups && r == 0; i++)
+		r = add_group(a, a->order->groups[i]);
+	for (size_t i = 0; i < from->nhangs && r == 0; i++) {
+		const struct merged_hang *its = &from->hangs[i];
+		const struct merged_hang hang = { a->groups[its->root], a->groups[its->group], its->blocks,
+						  its->bytes };
+
+		r = merged_add_hang(&a->into->merged, &hang);
+	}
 	return r;
 }
 
@@ -222,6 +235,7 @@ static int add(struct merge_defs *to, struct ledger *from, const struct merge_or
 	if (r == 0)
 		r = add_all(&a);
 	free(a.processes);
+	free(a.groups);
 	merge_map_fini(&a.map);
 	return r;
 }
@@ -250,7 +264,7 @@ int merge_sorted(struct ledger *from, struct ledger *out)
 	r = merge_order_by_content(from, &order);
 	if (r == 0)
 		r = add(&defs, from, &order);
-	merge_lists_sort_twice(out);
+	merge_lists_sort_stacks(out);
 	merge_order_fini(&order);
 	merge_defs_fini(&defs);
 	return r;

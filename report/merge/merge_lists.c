@@ -268,8 +268,19 @@ static int compare_twice(const void *pa, const void *pb)
 	return 0;
 }
 
-void merge_lists_sort_twice(struct ledger *l)
+static int compare_hangs(const void *pa, const void *pb)
 {
+	const struct merged_hang *a = pa, *b = pb;
+
+	if (a->root != b->root)
+		return a->root < b->root ? -1 : 1;
+	return a->group < b->group ? -1 : a->group > b->group;
+}
+
+void merge_lists_sort_stacks(struct ledger *l)
+{
+	if (l->merged.nhangs)
+		qsort(l->merged.hangs, l->merged.nhangs, sizeof(*l->merged.hangs), compare_hangs);
 	if (l->ntwice)
 		qsort(l->twice, l->ntwice, sizeof(*l->twice), compare_twice);
 }

@@ -13,10 +13,10 @@
 must_check int merge_lists(struct merge_map *m, const struct ledger *from, struct ledger *into);
 
 /*
- * Sort lists by their content, and double frees by time, then by the order of their stacks. After each the ledger may only be read:
+ * Sort lists by their content; double frees, and what hangs on what, by the order of stacks and groups. After each the ledger may only be read:
  * its indices are those of the order before.
  */
 void merge_lists_sort(struct ledger *l);
-void merge_lists_sort_twice(struct ledger *l);
+void merge_lists_sort_stacks(struct ledger *l);
 
 #endif

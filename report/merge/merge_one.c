@@ -92,6 +92,48 @@ static int add_leaders(struct ledger *l)
 	return 0;
 }
 
+/* The lost block at @addr, in any family; @family is searched first. */
+static bool find_root(const struct ledger *l, uint32_t family, taddr addr, uint32_t *found, struct live_block *b)
+{
+	for (uint32_t i = 0; i <= l->nbooks; i++) {
+		*found = i ? i - 1 : family;
+		if (ledger_holds(l, *found, addr, b) &&
+		    (b->verdict == VERDICT_DEFINITE || b->verdict == VERDICT_POSSIBLE))
+			return true;
+	}
+	return false;
+}
+
+static int group_index(struct ledger *l, uint32_t family, const struct live_block *b, uint32_t *out)
+{
+	struct merged_group *g = merged_group(&l->merged, family, b->stack, ledger_verdict(l, b), l->now_us);
+
+	*out = g ? (uint32_t)(g - l->merged.groups) : 0;
+	return g ? 0 : -ENOMEM;
+}
+
+static int add_hanging(struct ledger *l)
+{
+	struct verdict_place place = { 0 };
+	struct verdict_block j;
+	struct live_block b, on;
+	uint32_t family;
+	int r = 0;
+
+	while (r == 0 && !l->run.sample_bytes && ledger_next_hanging(l, &place, &j, &b)) {
+		struct merged_hang hang = { .blocks = 1, .bytes = b.size };
+
+		if (!find_root(l, j.family, j.with_bytes, &family, &on))
+			continue;
+		r = group_index(l, family, &on, &hang.root);
+		if (r == 0)
+			r = group_index(l, j.family, &b, &hang.group);
+		if (r == 0)
+			r = merged_add_hang(&l->merged, &hang);
+	}
+	return r;
+}
+
 /* References have no sizes, and no process has more of them than another: only their sums are kept. */
 static int add_references(struct ledger *l, uint32_t family)
 {
@@ -147,6 +189,8 @@ static int add_live(struct ledger *l)
 	free(births.points);
 	if (r == 0)
 		r = add_leaders(l);
+	if (r == 0)
+		r = add_hanging(l);
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
 		if (l->defs.families[i].refs)
 			r = add_references(l, i);

@@ -255,6 +255,7 @@ static void put_all(struct shrink *s)
 			put_place(s, i, stack);
 		shrink_put_merged(s, i);
 	}
+	shrink_put_hangs(s);
 	shrink_put_look(s);
 	shrink_put_aside(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {

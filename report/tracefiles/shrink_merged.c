@@ -110,3 +110,22 @@ void shrink_put_merged(struct shrink *s, uint32_t family)
 	}
 	free(some);
 }
+
+void shrink_put_hangs(struct shrink *s)
+{
+	const struct merged *m = &s->l->merged;
+
+	for (size_t i = 0; i < m->nhangs; i++) {
+		const struct merged_group *root = &m->groups[m->hangs[i].root], *g = &m->groups[m->hangs[i].group];
+		struct fact f = info(s, MMT_HANG);
+
+		shrink_put_family(s, s->l->now_us, g->family);
+		f.hang.family = s->l->defs.families[root->family].number;
+		f.hang.verdict = root->verdict;
+		f.hang.on = shrink_stack(s, root->stack);
+		f.hang.stack = shrink_stack(s, g->stack);
+		f.hang.blocks = m->hangs[i].blocks;
+		f.hang.bytes = m->hangs[i].bytes;
+		shrink_put(s, &f);
+	}
+}

@@ -45,9 +45,10 @@ static inline uint32_t shrink_stack(const struct shrink *s, uint32_t index)
 void shrink_put_blocks(struct shrink *s, uint32_t family);
 void shrink_put_objects(struct shrink *s, uint32_t family);
 
-/* Of a merged ledger: the processes, and notes; what they have of a family, after its places. */
+/* Of a merged ledger: the processes, and notes; what they have of a family, after its places; what hangs on what. */
 void shrink_put_processes(struct shrink *s);
 void shrink_put_merged(struct shrink *s, uint32_t family);
+void shrink_put_hangs(struct shrink *s);
 
 /* The blocks put aside, of all families, except those that are among the orphans. */
 void shrink_put_aside(struct shrink *s);

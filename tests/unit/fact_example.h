@@ -157,6 +157,7 @@ static const struct fact fact_examples[] = {
 	INFORMATION(BINS, .bins = { MOST32, 0, example_sums }),
 	INFORMATION(SAID, .said = { "a note", MOST }),
 	INFORMATION(SAID, .said = { NULL, 0 }),
+	INFORMATION(HANG, .hang = { MOST32, MMT_VERDICT_DEFINITE, 5, 0, MOST, 1 }),
 	{ .kind = MMT_INFO, .info = MMT_END },
 };
 

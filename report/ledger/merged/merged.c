@@ -14,6 +14,7 @@ void merged_init(struct merged *m)
 	addrmap_init(&m->process_index, sizeof(uint32_t));
 	addrmap_init(&m->group_index, sizeof(size_t));
 	addrmap_init(&m->note_index, sizeof(size_t));
+	addrmap_init(&m->hang_index, sizeof(size_t));
 }
 
 void merged_fini(struct merged *m)
@@ -25,10 +26,12 @@ void merged_fini(struct merged *m)
 	free(m->processes);
 	free(m->groups);
 	free(m->bins);
+	free(m->hangs);
 	free(m->notes);
 	addrmap_fini(&m->process_index);
 	addrmap_fini(&m->group_index);
 	addrmap_fini(&m->note_index);
+	addrmap_fini(&m->hang_index);
 }
 
 size_t merged_memory(const struct merged *m)
@@ -36,7 +39,8 @@ size_t merged_memory(const struct merged *m)
 	size_t sum = m->processes_size * sizeof(*m->processes) + m->groups_size * sizeof(*m->groups) +
 		     m->nbins * sizeof(*m->bins) + m->nnotes * sizeof(*m->notes) +
 		     addrmap_memory(&m->process_index) + addrmap_memory(&m->group_index) +
-		     addrmap_memory(&m->note_index);
+		     addrmap_memory(&m->note_index) + addrmap_memory(&m->hang_index) +
+		     m->hangs_size * sizeof(*m->hangs);
 
 	for (size_t i = 0; i < m->ngroups; i++)
 		sum += m->groups[i].parts.size +
@@ -97,6 +101,25 @@ void merged_group_add(struct merged_group *to, const struct merged_group *from)
 	to->indirect_blocks += from->indirect_blocks;
 	to->indirect_bytes += from->indirect_bytes;
 	byte_sample_merge(&to->sample_of, &from->sample_of);
+}
+
+int merged_add_hang(struct merged *m, const struct merged_hang *hang)
+{
+	bool fresh;
+	size_t *slot;
+
+	if (grow_for(&m->hangs, m->nhangs, &m->hangs_size, sizeof(*m->hangs)) < 0)
+		return -ENOMEM;
+	slot = addrmap_slot(&m->hang_index, (uint64_t)hang->root << 32 | hang->group, &fresh);
+	if (!slot)
+		return -ENOMEM;
+	if (fresh) {
+		*slot = m->nhangs;
+		m->hangs[m->nhangs++] = (struct merged_hang){ .root = hang->root, .group = hang->group };
+	}
+	m->hangs[*slot].blocks += hang->blocks;
+	m->hangs[*slot].bytes += hang->bytes;
+	return 0;
 }
 
 /* --- bins, notes --- */

@@ -45,6 +45,12 @@ struct merged_group {
 	struct parts parts;		/* by index of the process */
 };
 
+/* How much of a group of indirectly lost blocks is lost with another group; both are indices. */
+struct merged_hang {
+	uint32_t root, group;
+	uint64_t blocks, bytes;
+};
+
 struct merged_bins {
 	struct histogram sizes, ages;
 };
@@ -61,6 +67,9 @@ struct merged {
 	struct merged_group *groups;
 	size_t ngroups, groups_size;
 	struct addrmap group_index;	/* family, stack and verdict -> index */
+	struct merged_hang *hangs;
+	size_t nhangs, hangs_size;
+	struct addrmap hang_index;	/* root and group -> index */
 	struct merged_bins *bins;	/* by index of the family */
 	size_t nbins;
 	struct merged_note *notes;
@@ -84,6 +93,9 @@ must_check struct merged_group *merged_group(struct merged *m, uint32_t family, 
 
 /* Add what @from says: blocks, bytes, ages. Its series and its parts are the caller's to add. */
 void merged_group_add(struct merged_group *to, const struct merged_group *from);
+
+/* Add to what of @group is lost with @root. 0 or -ENOMEM. */
+must_check int merged_add_hang(struct merged *m, const struct merged_hang *hang);
 
 /* The bins of a family, made if there are none. NULL: out of memory. */
 must_check struct merged_bins *merged_bins(struct merged *m, uint32_t family);
