@@ -39,6 +39,7 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 	case COMMAND_REPORT:
 	case COMMAND_DIFF:
 	case COMMAND_SHRINK:
+	case COMMAND_MERGE:
 	case COMMAND_IMPORT:
 		return file_cmd(opt);
 	default:

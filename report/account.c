@@ -66,6 +66,62 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 	};
 }
 
+/* --- several processes --- */
+
+#define NOTES_LISTED 40		/* different ones, of a merged trace: those that most processes have */
+
+static void add_processes(const struct ledger *l, struct summary *s)
+{
+	for (size_t i = 0; i < l->merged.nprocesses; i++) {
+		struct summary_process p = { .its = l->merged.processes[i].its };
+
+		for (size_t v = 0; v < VERDICT_COUNT; v++)
+			p.sums[v] = (struct summary_sum){ l->merged.processes[i].sums[v].blocks,
+							  l->merged.processes[i].sums[v].bytes };
+		summary_add_process(s, &p);
+	}
+}
+
+/* How many of the processes are what the notes are about. */
+static void note_processes(const struct ledger *l, struct summary *s)
+{
+	uint64_t absent = 0, unjudged = 0, cut = 0, gaps = 0;
+
+	for (size_t i = 0; i < l->merged.nprocesses; i++) {
+		const struct fact_process *p = &l->merged.processes[i].its;
+
+		absent += p->absent;
+		unjudged += !p->absent && !p->judged;
+		cut += !p->absent && !p->ended;
+		gaps += p->gaps != 0;
+	}
+	if (absent)
+		summary_note(s, "of %" PRIu64 " processes there is no trace: they are in no sum", absent);
+	if (unjudged && ledger_has_verdicts(l))
+		summary_note(s, "%" PRIu64 " processes have no verdicts: whether their blocks are lost is not known",
+			     unjudged);
+	if (cut)
+		summary_note(s, "the traces of %" PRIu64 " processes have no end: mmattach was killed there", cut);
+	if (gaps)
+		summary_note(s, "in %" PRIu64 " processes nothing was seen for a part of the watch", gaps);
+}
+
+static void add_their_notes(const struct ledger *l, struct summary *s)
+{
+	const struct merged *m = &l->merged;
+
+	note_processes(l, s);
+	for (size_t i = 0; i < m->nnotes && i < NOTES_LISTED; i++) {
+		if (m->notes[i].processes == 1)
+			summary_note(s, "in one process: %s", m->notes[i].text);
+		else
+			summary_note(s, "in %" PRIu64 " processes: %s", m->notes[i].processes, m->notes[i].text);
+	}
+	if (m->nnotes > NOTES_LISTED)
+		summary_note(s, "%zu more notes of single processes are not listed: their own traces have them",
+			     m->nnotes - NOTES_LISTED);
+}
+
 /* --- verdicts --- */
 
 /* Verdicts count only if the ledger has all of them. */
@@ -235,6 +291,7 @@ static void add_losses(const struct ledger *l, struct summary *s)
 		summary_add_gap(s, l->gaps[i].start_us / 1e6, l->gaps[i].length_us / 1e6, l->gaps[i].why);
 	for (size_t i = 0; i < l->nnotes; i++)
 		summary_note(s, "%s", l->notes[i]);
+	add_their_notes(l, s);
 	if (l->displaced)
 		summary_note(s,
 			     "%" PRIu64 " addresses were given out again though no release was seen: the "
@@ -344,6 +401,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	add_budget(l, &out->run);
 	for (size_t i = 0; i < l->memories.n; i++)
 		summary_add_memory(out, &l->memories.all[i]);
+	add_processes(l, out);
 	out->runtime = summary_string(out, l->memories.runtime);
 	add_verdicts(l, out);
 	out->totals = (struct summary_totals){

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 #include "attach/reporting/trace_report.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "report/merge/merge.h"
+#include "report/tracefiles/shrink.h"
 
 int many_report_open(struct many_report *r, const struct options *opt)
 {
@@ -114,11 +117,100 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
 	return e;
 }
 
-/* --- all --- */
+/* --- one report of all --- */
+
+/* Those that were watched, and those that were not. A trace that is not whole was cut off by the end of its watch. */
+struct collected {
+	struct merge_input *inputs;
+	struct merge_absent *absent;
+	size_t ninputs, nabsent;
+};
+
+static void collected_fini(struct collected *p)
+{
+	free(p->inputs);
+	free(p->absent);
+}
+
+static int gather(const struct many_report *r, const struct members *m, struct collected *p)
+{
+	*p = (struct collected){ calloc(m->n + 1, sizeof(*p->inputs)), calloc(r->nrefused + 1, sizeof(*p->absent)), 0, 0 };
+	if (!p->inputs || !p->absent)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].state != MEMBER_STARTING)
+			p->inputs[p->ninputs++].path = m->all[i].trace;
+	for (; p->nabsent < r->nrefused; p->nabsent++)
+		p->absent[p->nabsent] = (struct merge_absent){
+			.pid = r->refused[p->nabsent].pid, .comm = r->refused[p->nabsent].comm,
+			.why = r->refused[p->nabsent].why,
+		};
+	return 0;
+}
+
+static int merge(const struct many_report *r, const struct members *m, struct ledger *l)
+{
+	struct merge_options how = { .skip_damaged = true };
+	struct collected p;
+	int e = gather(r, m, &p);
+
+	how.absent = p.absent;
+	how.nabsent = p.nabsent;
+	if (e == 0)
+		e = merge_files(p.inputs, p.ninputs, &how, l);
+	else if (ledger_init(l) < 0)
+		e = -ENOMEM;
+	collected_fini(&p);
+	return e;
+}
+
+/* -o FILE; of a folder, the traces in it are what was asked for. */
+static int save(const struct many_report *r, const struct folder *f, struct ledger *l)
+{
+	int e = r->opt->output && f->ours ? shrink_write(l, r->opt->output) : 0;
+
+	if (e < 0)
+		log_error_errno(e, "cannot write %s", r->opt->output);
+	return e;
+}
+
+static int note_brief(struct ledger *l, uint64_t brief)
+{
+	char text[120];
+	const struct fact note = {
+		.kind = MMT_INFO, .info = MMT_NOTE, .note = text,
+	};
+
+	snprintf(text, sizeof(text), "at least %" PRIu64 " processes had ended before they were attached to", brief);
+	return brief ? ledger_take(l, &note) : 0;
+}
+
+static int print_all(struct many_report *r, const struct members *m, const struct folder *f, uint64_t brief)
+{
+	struct ledger l;
+	struct summary s;
+	int e = merge(r, m, &l), saved = 0;
+
+	summary_init(&s);
+	if (e == 0)
+		e = note_brief(&l, brief);
+	if (e == 0) {
+		saved = save(r, f, &l);
+		summary_fini(&s);
+		e = trace_report_of_ledger(r->opt, &r->reporting, &l, &s);
+	}
+	if (e == 0)
+		e = reporting_print(&r->reporting, &s, "");
+	summary_fini(&s);
+	ledger_fini(&l);
+	return e < 0 ? e : saved;
+}
 
 int many_report_print(struct many_report *r, const struct members *m, const struct folder *f, uint64_t brief)
 {
-	(void)f;
+	int e;
+
 	r->reporting.is_last = !r->opt->program;
-	return print_each(r, m, brief) < 0 ? 1 : reporting_status(&r->reporting);
+	e = r->opt->budget_ppm ? print_each(r, m, brief) : print_all(r, m, f, brief);
+	return e < 0 ? 1 : reporting_status(&r->reporting);
 }

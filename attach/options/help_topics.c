@@ -57,6 +57,15 @@ const struct help_topic help_topics[] = {
 		  { "mmattach shrink a.0001.mmt a.0002.mmt -o a.mmt", "one trace of two pieces" },
 	  },
 	  .text = "The report stays the same.\n" },
+	{ .name = "merge", .what = "make one trace of those of many processes",
+	  .command = COMMAND_MERGE, .usage = "mmattach merge [options] (TRACE | FOLDER)... -o OUT",
+	  .examples = {
+		  { "mmattach merge host1.mmt host2.mmt -o fleet.mmt", "" },
+		  { "mmattach merge --label host=a1 a1.mmt -o a1l.mmt", "labels; merge these then" },
+		  { "mmattach merge /var/lib/mmattach -o fleet.mmt", "all *.mmt of a folder" },
+	  },
+	  .text = "The same code of all processes is summed: same build id and offset. A merged\n"
+		  "trace can be merged again, in any order. Runs of --budget cannot be merged.\n" },
 	{ .name = "import", .what = "make a trace from what mmleak or mtrace(3) wrote",
 	  .command = COMMAND_IMPORT, .usage = "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT",
 	  .examples = {

@@ -12,6 +12,7 @@
 #include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
 #include "attach/options/option_many.h"
+#include "attach/options/option_merge.h"
 #include "attach/options/option_report.h"
 #include "attach/options/option_rules.h"
 #include "attach/options/option_scan.h"
@@ -356,6 +357,16 @@ const struct option_line option_table[] = {
 	  "of a process: with -p or -n" },
 	{ "maps", 0, "FILE", FOR_IMPORT, ABOUT_TRACE, option_maps, 0,
 	  "the mappings that mmleak saved, to look up names" },
+	{ "label", 0, "KEY=VALUE,...", FOR_MERGE, ABOUT_TRACE, option_label, 0,
+	  "labels of the processes: host=a1,pod=web-7\n"
+	  "a key that a process has already keeps its value; may\n"
+	  "be given several times" },
+	{ "skip-damaged", 0, NULL, FOR_MERGE | FOR_REPORT | FOR_DIFF, ABOUT_TRACE, FLAG(skip_damaged),
+	  "leave out what cannot be read, and say so\n"
+	  "of several traces: one that is damaged, or no trace,\n"
+	  "becomes a line of the report; otherwise an error" },
+	{ "by", 0, BY_VALUES, FOR_REPORT, ABOUT_OUTPUT, option_by, 0,
+	  "of a merged trace: what the table is of (group)" },
 	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, ABOUT_GENERAL, set_fds, 0,
 	  "of `mmattach gdb`: what gdbscripts/mmleak.py passes" },
 	{ "quiet", 'q', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(quiet), "print no messages but errors, no progress" },
@@ -367,4 +378,5 @@ const struct option_line option_table[] = {
 	  "print help, of a command if one is given" },
 };
 
+_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTION_LINES_MAX, "options.c");
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -27,13 +27,13 @@
 #include "base/statusline.h"
 #include "base/version.h"
 
-#define COMMANDS "watch, top, report, diff, shrink, import, scan, probes and repair"
+#define COMMANDS "watch, top, report, diff, shrink, merge, import, scan, probes and repair"
 
 struct parser {
 	int argc;
 	char **argv;
 	int at;
-	bool *used;		/* for each line of the table: it was given */
+	bool used[OPTION_LINES_MAX];	/* by line of the table: it was given */
 	bool command_given;
 	struct options *o;
 	struct usage_error *err;
@@ -293,8 +293,7 @@ static int parse_all(struct parser *p)
 
 int options_parse(int argc, char **argv, struct options *out, struct usage_error *err)
 {
-	cleanup_free bool *used = calloc(option_count, sizeof(*used));
-	struct parser p = { .argc = argc, .argv = argv, .at = 1, .used = used, .o = out, .err = err };
+	struct parser p = { .argc = argc, .argv = argv, .at = 1, .o = out, .err = err };
 	int ret;
 
 	*out = (struct options){
@@ -304,11 +303,11 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 		.shown.top = OPTIONS_TOP,
 	};
 	*err = (struct usage_error){ "", "" };
-	ret = used ? parse_all(&p) : -ENOMEM;
+	ret = parse_all(&p);
 	/* --help and --version are answered whatever else is given. */
 	if (ret || out->command >= COMMAND_HELP)
 		return ret;
-	return options_check(out, used, err);
+	return options_check(out, p.used, err);
 }
 
 static void fini_list(struct option_list *list)
@@ -334,6 +333,7 @@ void options_fini(struct options *o)
 	o->many.npids = 0;
 	free(o->single.block_family);
 	fini_list(&o->with_traces);
+	fini_list(&o->labels);
 	free(o->single.block_at);
 	free(o->single.who_points_at);
 	o->single.block_family = NULL;

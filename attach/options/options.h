@@ -4,9 +4,10 @@
  *
  *	mmattach [watch] [options] (-p PID,... | -n NAME | --tree PID | --cgroup PATH ... | -- PROGRAM ARG...)
  *	mmattach top [options] (TRACE | -p PID | -n NAME)
- *	mmattach report [options] TRACE...
+ *	mmattach report [options] (TRACE... | FOLDER)
  *	mmattach diff [options] OLD NEW
  *	mmattach shrink TRACE... -o OUT
+ *	mmattach merge [options] (TRACE | FOLDER)... -o OUT
  *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
  *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
  *	mmattach probes [options] [-p PID | -n NAME]
@@ -49,6 +50,7 @@ enum command {
 	COMMAND_REPORT,
 	COMMAND_DIFF,
 	COMMAND_SHRINK,
+	COMMAND_MERGE,
 	COMMAND_IMPORT,
 	COMMAND_SCAN,
 	COMMAND_TOP,
@@ -102,6 +104,7 @@ struct options_shown {
 	bool gen_suppressions;
 	bool keep_wrappers;
 	bool per_object;
+	bool by_process;		/* of a merged trace: a table of processes, and no groups */
 	unsigned verdicts;		/* a bit for each enum verdict; 0: all */
 	enum color_wish color;
 };
@@ -165,8 +168,10 @@ struct options {
 	bool follow;
 	bool member;			/* this is the watch of one of several processes */
 	bool json;			/* of probes */
+	struct option_list labels;	/* of merge */
+	bool skip_damaged;		/* of merge, and of a report of a folder */
 	const char *maps;		/* NULL: none */
-	struct option_list files;	/* of report, diff, shrink, import */
+	struct option_list files;	/* of report, diff, shrink, merge, import */
 	bool quiet, verbose;
 	bool no_pager;
 	const char *debug;		/* NULL: none */

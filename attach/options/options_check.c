@@ -9,6 +9,7 @@
 #include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
 #include "attach/options/option_many.h"
+#include "attach/options/option_merge.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
 
@@ -16,7 +17,8 @@ const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watch", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink",
+		[COMMAND_MERGE] = "merge", [COMMAND_IMPORT] = "import",
 		[COMMAND_SCAN] = "scan", [COMMAND_TOP] = "top", [COMMAND_GDB] = "gdb",
 	};
 
@@ -25,8 +27,8 @@ const char *options_command_name(enum command c)
 
 bool command_takes_files(enum command c)
 {
-	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT ||
-	       c == COMMAND_TOP;
+	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_MERGE ||
+	       c == COMMAND_IMPORT || c == COMMAND_TOP;
 }
 
 static void refuse_option(const struct options *o, const struct option_line *line, struct usage_error *err)
@@ -179,7 +181,8 @@ static int check_files(const struct options *o, struct usage_error *err)
 								 : "",
 				    o->command == COMMAND_REPORT ? "" : " -o OUT");
 	}
-	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
+	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_MERGE || o->command == COMMAND_IMPORT) &&
+	    !o->output) {
 		usage_refuse(err, "%s needs the name of the file to write", options_command_name(o->command));
 		return usage_advise(err, "-o OUT.mmt");
 	}
@@ -290,6 +293,8 @@ int options_check(const struct options *o, const bool *used, struct usage_error 
 		ret = option_engine_check(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
+	if (ret == 0)
+		ret = option_merge_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)
 		ret = usage_refuse(err, "-q and -v contradict each other");
 	return ret;

@@ -7,7 +7,7 @@
 
 #include "attach/options/options.h"
 
-/* @used: for each line of option_table, whether it was given. 0, or -EINVAL with @err filled. */
+/* @used: for each line of option_table whether it was given. 0, or -EINVAL with @err filled. */
 must_check int options_check(const struct options *o, const bool *used, struct usage_error *err);
 
 /* The command's word, of commands before COMMAND_HELP. */

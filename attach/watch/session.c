@@ -115,14 +115,30 @@ static void at_end(void *ctx)
 	session_verdicts_at_end(s);
 }
 
-/* A member's process may have allocated before it was found. */
+/*
+ * A member's process may have allocated before it was found. In steps, so that a report of many processes has few
+ * different ones.
+ */
+static void note_missed(struct session *s, uint64_t now_ns)
+{
+	static const unsigned steps_ms[] = { 100, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 10000 };
+	const size_t n = sizeof(steps_ms) / sizeof(steps_ms[0]);
+	const uint64_t missed_ms = member_missed_ms(s->member), t = recorder_time(s->recorder, now_ns);
+	size_t i = 0;
+
+	while (i < n && missed_ms > steps_ms[i])
+		i++;
+	if (!missed_ms)
+		return;
+	if (i < n)
+		recorder_note(s->recorder, t, "watched from at most %u ms after its start", steps_ms[i]);
+	else
+		recorder_note(s->recorder, t, "watched from more than %u s after its start", steps_ms[n - 1] / 1000);
+}
+
 static void begin_member(struct session *s, uint64_t now_ns)
 {
-	const uint64_t missed_ms = member_missed_ms(s->member);
-
-	if (missed_ms)
-		recorder_note(s->recorder, recorder_time(s->recorder, now_ns),
-			      "watched from %" PRIu64 " ms after its start", missed_ms);
+	note_missed(s, now_ns);
 	log_divert(NULL, 0);
 	member_set(s->member, MEMBER_WATCHING);
 }
