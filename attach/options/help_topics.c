@@ -8,16 +8,14 @@
 const struct help_topic help_topics[] = {
 	{ .name = "watch", .what = "watch a process, and report what it allocated and did not free",
 	  .command = COMMAND_WATCH,
-	  .usage = "mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)",
+	  .usage = "mmattach [watch] [options] (-p PID,... | -n NAME | -- PROGRAM ARG...)",
 	  .elsewhere = BIT(ABOUT_MANY) | BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
 		       BIT(ABOUT_FILTERS) | BIT(ABOUT_BLOCKS) | BIT(ABOUT_GENERAL),
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
 		  { "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
-		  { "mmattach -- ./my_program --its-option", "start a program" },
 	  },
-	  .text = "Ctrl-C, SIGTERM, the time of -d or the target's end ends the watch; the report\n"
-		  "is printed, and the target continues as it was. SIGUSR1: an interim report.\n" },
+	  .text = "Ctrl-C, SIGTERM, -d or the target's end ends it. SIGUSR1: an interim report.\n" },
 	{ .name = "top", .what = "show a watch in the terminal while it goes on",
 	  .command = COMMAND_TOP, .usage = "mmattach top [options] (TRACE | -p PID | -n NAME)",
 	  .elsewhere = BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |

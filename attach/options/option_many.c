@@ -133,6 +133,10 @@ static const char *against_many(const struct options *o)
 		return "--rotate: traces of several processes are not rotated";
 	if (o->single.nwho_points_at || o->single.who_points_at_verdict != VERDICT_UNKNOWN)
 		return "--who-points-at: addresses are of one process";
+	if (o->shown.older_than_ns)
+		return "--older-than: several processes have one report, of sums, without single blocks";
+	if (o->shown.per_object)
+		return "--per-object: several processes have one report, of sums, without single objects";
 	if (o->budget_ppm && !o->format->for_people)
 		return "--budget: estimates of several processes are reported one after the other, as text only";
 	return NULL;

@@ -171,7 +171,7 @@ const struct option_line option_table[] = {
 	  "1% is usual: its threads are stopped for at most that\n"
 	  "share of any ten seconds; what leaks is estimated\n"
 	  "from samples" },
-	{ "budget-of", 0, BUDGET_OF_VALUES, FOR_WATCH, ABOUT_BUDGET, option_budget_of, 0,
+	{ "budget-of", 0, BUDGET_OF_VALUES, FOR_WATCH, ABOUT_MANY, option_budget_of, 0,
 	  "of several processes: whose the budget is (each)\n"
 	  "all: each gets a part: it is divided by the number of\n"
 	  "those that are watched when it is attached to" },

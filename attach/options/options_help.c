@@ -296,7 +296,9 @@ void options_usage(FILE *out)
 
 void options_help(const char *topic, FILE *out)
 {
-	const struct help_topic *t = topic ? help_topic_find(topic) : NULL;
+	/* --all is an option, too */
+	const bool all = topic && !strcmp(topic, OPTIONS_HELP_ALL);
+	const struct help_topic *t = topic && !all ? help_topic_find(topic) : NULL;
 
 	if (t && help_topic_is_command(t))
 		help_command(t, out);

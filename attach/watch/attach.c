@@ -232,7 +232,7 @@ static void prepare_watch(struct session *s)
 		.backtrace = s->backtrace,
 		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
 		.line = { .duration_ns = s->opt->duration_ns },
-		.start_ns = link_clock_ns(),
+		.start_ns = link_clock_ns(), .followed = s->opt->follow,
 	};
 }
 
