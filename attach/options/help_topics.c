@@ -115,10 +115,10 @@ const struct help_topic help_topics[] = {
 		  { "mmattach --unit nginx.service --follow -d 1h -o traces/", "" },
 		  { "mmattach --follow -- ./run_all_my_tests", "a program and its descendants" },
 	  },
-	  .text = "Each process has a watch of its own; the report is one, of all of them. What cannot\n"
-		  "be attached to is a line of it. -o FILE.mmt saves one trace, -o FOLDER/ one for each\n"
-		  "process (PID-NAME.mmt), which `mmattach report FOLDER/` reads. --budget is for each\n"
-		  "process, unless --budget-of all shares it; each has a report of its own then.\n" },
+	  .text = "Each process has a watch of its own; the report is one, of all. What cannot be\n"
+		  "attached to is a line of it. -o FILE.mmt saves one trace, -o FOLDER/ one each\n"
+		  "(PID-NAME.mmt), which `mmattach report FOLDER/` reads. --budget is for each,\n"
+		  "unless --budget-of all shares it; each has a report of its own then.\n" },
 	{ .name = "rules", .what = "which functions are watched", .subject = ABOUT_RULES,
 	  .examples = {
 		  { "mmattach -p 1234 --family libc,fd", "malloc, and file descriptors" },
