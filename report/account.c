@@ -82,28 +82,45 @@ static void add_processes(const struct ledger *l, struct summary *s)
 	}
 }
 
-/* How many of the processes are what the notes are about. */
-static void note_processes(const struct ledger *l, struct summary *s)
+#define SHORTER 0.8		/* a run is shorter than others if it has less than this part of the longest one */
+
+struct process_counts {
+	uint64_t absent, unjudged, cut, gaps, shorter;
+};
+
+static struct process_counts count_processes(const struct ledger *l)
 {
-	uint64_t absent = 0, unjudged = 0, cut = 0, gaps = 0;
+	struct process_counts n = { 0 };
 
 	for (size_t i = 0; i < l->merged.nprocesses; i++) {
 		const struct fact_process *p = &l->merged.processes[i].its;
 
-		absent += p->absent;
-		unjudged += !p->absent && !p->judged;
-		cut += !p->absent && !p->ended;
-		gaps += p->gaps != 0;
+		n.absent += p->absent;
+		n.unjudged += !p->absent && !p->judged;
+		n.cut += !p->absent && !p->ended;
+		n.gaps += p->gaps != 0;
+		n.shorter += !p->absent && (double)p->run_us < SHORTER * (double)l->now_us;
 	}
-	if (absent)
-		summary_note(s, "of %" PRIu64 " processes there is no trace: they are in no sum", absent);
-	if (unjudged && ledger_has_verdicts(l))
-		summary_note(s, "%" PRIu64 " processes have no verdicts: whether their blocks are lost is not known",
-			     unjudged);
-	if (cut)
-		summary_note(s, "the traces of %" PRIu64 " processes have no end: mmattach was killed there", cut);
-	if (gaps)
-		summary_note(s, "in %" PRIu64 " processes nothing was seen for a part of the watch", gaps);
+	return n;
+}
+
+static void note_count(struct summary *s, uint64_t n, const char *what)
+{
+	if (n)
+		summary_note(s, "%" PRIu64 " process%s: %s", n, n == 1 ? "" : "es", what);
+}
+
+static void note_processes(const struct ledger *l, struct summary *s)
+{
+	const struct process_counts n = count_processes(l);
+
+	note_count(s, n.absent, "there is no trace, so they are in no sum");
+	if (ledger_has_verdicts(l))
+		note_count(s, n.unjudged, "no verdicts, so whether their blocks are lost is not known");
+	note_count(s, n.cut, "the trace has no end, since mmattach was killed");
+	note_count(s, n.gaps, "nothing was seen for a part of the watch");
+	note_count(s, n.shorter, "watched for a shorter time than others: what was live at the end counts as live from "
+				 "then on, so the growth of all together is more than is reported");
 }
 
 static void add_their_notes(const struct ledger *l, struct summary *s)
@@ -111,12 +128,8 @@ static void add_their_notes(const struct ledger *l, struct summary *s)
 	const struct merged *m = &l->merged;
 
 	note_processes(l, s);
-	for (size_t i = 0; i < m->nnotes && i < NOTES_LISTED; i++) {
-		if (m->notes[i].processes == 1)
-			summary_note(s, "in one process: %s", m->notes[i].text);
-		else
-			summary_note(s, "in %" PRIu64 " processes: %s", m->notes[i].processes, m->notes[i].text);
-	}
+	for (size_t i = 0; i < m->nnotes && i < NOTES_LISTED; i++)
+		note_count(s, m->notes[i].processes, m->notes[i].text);
 	if (m->nnotes > NOTES_LISTED)
 		summary_note(s, "%zu more notes of single processes are not listed: their own traces have them",
 			     m->nnotes - NOTES_LISTED);

@@ -368,6 +368,7 @@ struct summary {
 	size_t nmemories;
 	struct summary_process *processes;	/* of a merged trace, in the order of their content; else none */
 	size_t nprocesses;
+	bool by_process;		/* the table is to be of them, and not of groups */
 	const char *runtime;		/* the language runtime with a heap of its own; NULL: none is known */
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;

@@ -17,6 +17,7 @@
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
+#include "report/text/text_processes.h"
 #include "trace/endnote.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
@@ -55,17 +56,18 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 }
 
 /* Imported files of other tools have no times. */
-static void put_watched(struct strbuf *sb, const struct summary_run *run)
+static void put_watched(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	cleanup_strbuf struct strbuf start = STRBUF_INIT;
 
 	text_label(sb, "watched");
+	strbuf_puts(sb, merged ? "each for up to " : "");
 	if (run->seconds > 0)
 		format_seconds(sb, run->seconds);
 	else
 		strbuf_puts(sb, "for a time not known");
 	if (text_head_time(&start, run->start_ns))
-		strbuf_printf(sb, " from %s", strbuf_str(&start));
+		strbuf_printf(sb, merged ? ", the first from %s" : " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");
 	if (run->sample_bytes) {
 		strbuf_puts(sb, "one block for each ");
@@ -251,8 +253,10 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 
 static void put_lines(struct strbuf *sb, const struct summary *s)
 {
-	text_head_command(sb, &s->target);
-	put_watched(sb, &s->run);
+	text_processes_head(sb, s);
+	if (!summary_is_merged(s) || s->target.exe)
+		text_head_command(sb, &s->target);
+	put_watched(sb, &s->run, summary_is_merged(s));
 	put_events(sb, s);
 	put_stopped(sb, &s->run);
 	text_memory_head(sb, s);

@@ -58,7 +58,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_RUNTIME) - 1);
+	assert_int_equal(infos, (2ull << MMT_HANG) - 1);
 }
 
 static void all_in_one_block(void **state)
