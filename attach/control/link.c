@@ -57,6 +57,7 @@ static void set_up(struct link *l, const struct link_settings *set)
 	l->shared->budget_ppm = set->budget_ppm;
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
+	l->shared->inherits = set->inherits;
 	l->shared->bell = l->bell;
 	l->shared->gdb = set->gdb;
 	l->shared->gdb_mem = set->gdb_mem;

@@ -109,13 +109,10 @@ static int check_list(struct many *m)
 static int open_all(struct many *m, int argc, char **argv)
 {
 	const struct choice_wish wish = wish_of(m->opt);
-	const char *output = m->opt->output && folder_is_meant(m->opt->output) ? m->opt->output : NULL;
 	int r = open_signals(m);
 
 	if (r == 0)
 		r = many_report_open(&m->report, m->opt);
-	if (r == 0)
-		r = folder_open(&m->folder, output);
 	if (r < 0)
 		return r;
 	m->members.opt = m->opt;
@@ -182,6 +179,7 @@ static int start_some(struct many *m)
 	while (r == 0 && m->next < m->queued && m->members.attaching < ATTACHING) {
 		const struct choice_found *p = &m->queue[m->next++];
 
+		m->members.waiting = m->queued - m->next;
 		if (is_there(m, p))
 			r = members_start(&m->members, p);
 		else
@@ -401,11 +399,27 @@ static int report(struct many *m)
 	return many_report_print(&m->report, &m->members, &m->folder, m->choice.brief);
 }
 
+/* Late: nothing removes an empty one if we are killed before the first watch. */
+static int open_folder(struct many *m)
+{
+	const char *output = m->opt->output && folder_is_meant(m->opt->output) ? m->opt->output : NULL;
+
+	if (m->opt->budget_ppm && m->opt->output && !output) {
+		log_error("-o %s: with a budget several processes have no trace of all", m->opt->output);
+		log_hint("for one of each: -o FOLDER/");
+		return -EINVAL;
+	}
+	return folder_open(&m->folder, output);
+}
+
 static int run(struct many *m)
 {
-	int r, status;
+	int r = m->opt->program ? 0 : look(m), status;
 
-	r = m->opt->program ? start_program(m) : look(m);
+	if (r == 0)
+		r = open_folder(m);
+	if (r == 0 && m->opt->program)
+		r = start_program(m);
 	if (r == 0)
 		r = watch_all(m);
 	end_all(m);

@@ -60,7 +60,7 @@ void members_close(struct members *m)
 /* A share of the budget, of those that are watched now. */
 static uint32_t budget_of_one(const struct members *m)
 {
-	const uint32_t part = m->opt->budget_ppm / (uint32_t)(m->running + 1);
+	const uint32_t part = m->opt->budget_ppm / (uint32_t)(m->running + m->waiting + 1);
 
 	return !m->opt->many.budget_shared ? m->opt->budget_ppm : part < LEAST_PPM ? LEAST_PPM : part;
 }
@@ -95,22 +95,23 @@ static void name_messages(const struct watched *w)
 	log_divert(w->page->why, sizeof(w->page->why));
 }
 
-/* In the copy. Ctrl-C in the terminal is for our starter; a program that we start has the terminal. */
+/*
+ * In the copy; the signals that end a watch are blocked. Ctrl-C in the terminal is for our starter; a program that we start has
+ * the terminal.
+ */
 static int run(const struct members *m, const struct watched *w)
 {
 	const struct options o = options_of(m, w);
-	int status;
+	int status = 1;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != w->page->starter)
-		return 1;
 	statusline_close();
 	if (w->process.pid)
 		setpgid(0, 0);
-	sigprocmask(SIG_SETMASK, &m->mask, NULL);
 	if (!o.verbose)
 		log_set_quiet();
 	name_messages(w);
-	status = session_run(&o, w->page, m->argc, m->argv);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == w->page->starter)
+		status = session_run(&o, w->page, m->argc, m->argv);
 	if (getppid() != w->page->starter && w->trace)
 		folder_abandon(m->folder, w->trace);
 	return status;
@@ -125,6 +126,7 @@ static int make_page(const struct members *m, struct watched *w)
 	w->page = p;
 	w->page->starter = getpid();
 	w->page->bell = m->bell;
+	w->page->mask = m->mask;
 	memcpy(w->page->turns, m->turns, sizeof(m->turns));
 	w->page->born_ns = w->process.later ? w->process.start_ns : 0;
 	return 0;
@@ -175,8 +177,7 @@ int members_start(struct members *m, const struct choice_found *process)
 	m->n++;
 	w->counted = true;
 	m->attaching++;
-	if (++m->running > m->watching_max)
-		m->watching_max = m->running;
+	m->running++;
 	return 0;
 }
 

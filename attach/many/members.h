@@ -50,7 +50,7 @@ struct members {
 	struct watched *all;
 	size_t n, room;
 	size_t attaching, running;
-	size_t watching_max;	/* the most at once */
+	size_t waiting;		/* how many more are to be started: a shared budget is for them, too */
 };
 
 /* 0 or -errno (logged). members_close in any case. */

@@ -80,6 +80,7 @@ struct uprobe {
 	bool closing;
 	bool wants_files, own_files;	/* of the closer: file descriptors of its own */
 	sem_t begun;
+	bool inherits;		/* uprobe_files.h */
 };
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -168,6 +169,7 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 		return -ENOMEM;
 	set.threads = target_status_number(pid, "Threads");
 	atomic_store(&shared->threads, set.threads);
+	u->inherits = shared->inherits && !target_status_number(pid, "TracerPid");
 	r = uprobe_kernel_open(&set, &u->kernel, why, n);
 	if (r == 0)
 		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), set.ring_bytes);
@@ -509,7 +511,7 @@ int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 	/* a module that was loaded at the end: of it nothing will be recorded */
 	if (u->left)
 		return 0;
-	r = uprobe_files_init(&files, u->pid);
+	r = uprobe_files_init(&files, u->pid, u->inherits);
 	for (collect(u, &files, sites, r == 0 ? n : 0, done, &b); r == 0 && b.n;
 	     collect(u, &files, sites, n, done, &b))
 		attach(u, &files, &b);

@@ -11,6 +11,7 @@
 #ifndef MM_MEMBER_H
 #define MM_MEMBER_H
 
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,6 +24,7 @@ struct member {
 	pid_t starter;		/* mmattach, which waits for it */
 	uint64_t born_ns;	/* CLOCK_BOOTTIME: when its process was started; 0: before the watch */
 	int bell;		/* an eventfd, written to when the state changes */
+	sigset_t mask;		/* of signals, as it was before those that end a watch were blocked */
 	int turns[2];		/* a pipe: a byte is a turn, taken by reading and given back by writing */
 	/* its own */
 	_Atomic uint32_t state;	/* enum member_state */

@@ -52,6 +52,9 @@ static int open_signals(struct session *s)
 
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
+	/* its starter has blocked them already, so that none ends it before this */
+	if (s->member)
+		s->before.mask = s->member->mask;
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
 	/* with a ulimit -f, writing then fails with EFBIG */
 	sigaction(SIGXFSZ, &ignore, &s->before.xfsz);
@@ -257,7 +260,9 @@ static int report(struct session *s)
 	member_give_turn(s->member);
 	if (s->at.link.uprobe)
 		uprobe_wait_left(s->at.link.uprobe);
-	let_signals_end_us(s);
+	/* a member may have a folder to remove yet; one that has started a program waits for that */
+	if (!s->member || s->spawned)
+		let_signals_end_us(s);
 	if (r == 0 && makes_report(s))
 		r = session_report_print(s);
 	if (r == 0 && trace == 0)
@@ -361,6 +366,7 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->at = (struct attached)ATTACHED_INIT;
 	s->at.opt = opt;
 	s->at.under_gdb = opt->command == COMMAND_GDB;
+	s->at.inherits = member && member->born_ns;
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);

@@ -185,6 +185,8 @@ struct shared {
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
+	/* the target was forked from processes that are watched by the second engine, too: uprobe_files.h */
+	bool inherits;
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* hits outside of functions of SITE_FAMILY_IN do not count */
 	/* how long threads may be stopped, in sum, in any ten seconds; 10000 = 1 %. 0: no limit */
