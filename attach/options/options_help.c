@@ -265,7 +265,6 @@ static void help_overview(FILE *out)
 		{ "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
 		{ "mmattach -p 1234 -d 1h -o a.mmt", "save a trace of the watch" },
 		{ "mmattach report --focus my_lib a.mmt", "report from it, later" },
-		{ "mmattach scan -p 1234", "what is lost now, without a watch" },
 		{ NULL, NULL },
 	};
 
