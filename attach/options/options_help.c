@@ -238,7 +238,7 @@ static void help_all(FILE *out)
 
 static void overview_options(FILE *out)
 {
-	static const char *const most_used[] = { "pid", "duration", "output", "budget" };
+	static const char *const most_used[] = { "pid", "output", "budget" };
 
 	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
 		for (size_t k = 0; k < option_count; k++)
@@ -265,6 +265,7 @@ static void help_overview(FILE *out)
 		{ "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
 		{ "mmattach -p 1234 -d 1h -o a.mmt", "save a trace of the watch" },
 		{ "mmattach report --focus my_lib a.mmt", "report from it, later" },
+		{ "mmattach scan -p 1234", "what is lost now, without a watch" },
 		{ NULL, NULL },
 	};
 

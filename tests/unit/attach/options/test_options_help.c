@@ -200,7 +200,7 @@ static void examples_of_the_overview_can_be_used(void **state)
 		assert_is_a_command_line(at + 3);
 		at = end + 1;
 	}
-	assert_in_range(n, 4, 6);
+	assert_in_range(n, 5, 6);
 	free(text);
 }
 
