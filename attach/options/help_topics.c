@@ -63,7 +63,7 @@ const struct help_topic help_topics[] = {
 		  { "mmattach merge /var/lib/mmattach -o fleet.mmt", "all *.mmt of a folder" },
 	  },
 	  .text = "The same code of all processes is summed: same build id and offset. A merged\n"
-		  "trace can be merged again, in any order. Runs of --budget cannot be merged.\n" },
+		  "trace can be merged again, in any order. Runs with a budget cannot be merged.\n" },
 	{ .name = "import", .what = "make a trace from what mmleak or mtrace(3) wrote",
 	  .command = COMMAND_IMPORT, .usage = "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT",
 	  .examples = {

@@ -238,7 +238,7 @@ static void help_all(FILE *out)
 
 static void overview_options(FILE *out)
 {
-	static const char *const most_used[] = { "pid", "duration", "output", "budget" };
+	static const char *const most_used[] = { "pid", "output", "budget" };
 
 	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
 		for (size_t k = 0; k < option_count; k++)

@@ -74,6 +74,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run, bool m
 		format_size(sb, run->sample_bytes);
 	} else {
 		strbuf_text(sb, run->mode);
+		strbuf_puts(sb, merged && !strcmp(run->mode, "several") ? " modes" : "");
 	}
 	if (run->duty < 1 && !summary_is_sampled(run)) {
 		strbuf_puts(sb, ", traps were planted ");
@@ -82,7 +83,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run, bool m
 	}
 	strbuf_puts(sb, ", by ");
 	strbuf_text(sb, run->frontend);
-	strbuf_putc(sb, '\n');
+	strbuf_puts(sb, merged && !strcmp(run->frontend, "several") ? " engines\n" : "\n");
 }
 
 static void put_events(struct strbuf *sb, const struct summary *s)
@@ -133,7 +134,7 @@ static void put_share_of_hitting(struct strbuf *sb, const struct stop_share *its
 }
 
 /* Shares are clearer than a sum over threads, which may be much longer than the run. */
-static void put_shares(struct strbuf *sb, const struct summary_run *run)
+static void put_shares(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	struct stop_share all, hitting;
 	bool part;
@@ -143,13 +144,15 @@ static void put_shares(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	part = all.threads > 1 && stop_share_of_hitting(run, &hitting);
+	part = (merged || all.threads > 1) && stop_share_of_hitting(run, &hitting);
 	if (part) {
 		put_share_of_hitting(sb, &hitting, all.stopped_s);
 		strbuf_puts(sb, "; ");
 	}
 	format_percent(sb, all.stopped_s, all.time_s);
-	if (part)
+	if (merged)	/* runs of different length: the time does not show how many threads there were */
+		strbuf_puts(sb, part ? " of all" : " of the time of all threads");
+	else if (part)
 		strbuf_printf(sb, " of all %" PRIu64, all.threads);
 	else if (all.threads > 1)
 		strbuf_printf(sb, " of the time of all %" PRIu64 " threads", all.threads);
@@ -162,7 +165,7 @@ static void put_shares(struct strbuf *sb, const struct summary_run *run)
 	strbuf_puts(sb, ")");
 }
 
-static void put_stopped(struct strbuf *sb, const struct summary_run *run)
+static void put_stopped(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	struct stop_share first;
 
@@ -176,7 +179,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	format_seconds(sb, run->stopped_seconds);
-	put_shares(sb, run);
+	put_shares(sb, run, merged);
 	strbuf_putc(sb, '\n');
 	if (stop_share_first(run, &first) && stop_share_slows(&first)) {
 		text_label(sb, "");
@@ -258,7 +261,7 @@ static void put_lines(struct strbuf *sb, const struct summary *s)
 		text_head_command(sb, &s->target);
 	put_watched(sb, &s->run, summary_is_merged(s));
 	put_events(sb, s);
-	put_stopped(sb, &s->run);
+	put_stopped(sb, &s->run, summary_is_merged(s));
 	text_memory_head(sb, s);
 	text_verdicts_head(sb, &s->run.verdicts);
 	if (summary_is_sampled(&s->run))
