@@ -25,7 +25,9 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 {
 	switch (opt->command) {
 	case COMMAND_WATCH:
-		return option_many_wanted(opt) ? many_run(opt, argc, argv) : session_run(opt, NULL, argc, argv);
+		if (option_many_wanted(opt))
+			return many_run(opt, argc, argv);
+		return session_run(opt, NULL, argc, argv);
 	case COMMAND_GDB:
 		return session_run(opt, NULL, argc, argv);
 	case COMMAND_PROBES:

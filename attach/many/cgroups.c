@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define MOUNTED "/sys/fs/cgroup/"
-#define LEAST_ID 12
 #define ID 64		/* digits, of docker, podman, containerd and CRI-O */
 
 bool cgroup_is_wanted(const struct cgroup_wish *wish)
@@ -17,13 +16,6 @@ bool cgroup_is_wanted(const struct cgroup_wish *wish)
 const char *cgroup_path(const char *path)
 {
 	return strncmp(path, MOUNTED, strlen(MOUNTED)) ? path : path + strlen(MOUNTED) - 1;
-}
-
-bool cgroup_is_container_id(const char *id)
-{
-	const size_t n = strspn(id, "0123456789abcdef");
-
-	return n >= LEAST_ID && n <= ID && !id[n];
 }
 
 /* --- one path --- */

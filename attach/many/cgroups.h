@@ -28,7 +28,4 @@ bool cgroup_has(const struct cgroup_wish *wish, const char *text);
 /* Where cgroups are mounted: shells complete paths that begin so, and they mean the cgroup. */
 const char *cgroup_path(const char *path);
 
-/* May it be an id: 12 hexadecimal digits or more? */
-bool cgroup_is_container_id(const char *id);
-
 #endif

@@ -139,7 +139,7 @@ static void close_all(struct many *m)
 		close(m->signals);
 }
 
-/* --- who is watched --- */
+/* --- which processes --- */
 
 static int enqueue(struct many *m)
 {

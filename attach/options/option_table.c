@@ -146,7 +146,7 @@ const struct option_line option_table[] = {
 	  "watch the processes of a cgroup\n"
 	  "and of those below it; /system.slice/nginx.service,\n"
 	  "as /proc/PID/cgroup shows it" },
-	{ "unit", 0, "NAME", FOR_WATCH, ABOUT_MANY, option_unit, 0,
+	{ "unit", 0, "UNIT", FOR_WATCH, ABOUT_MANY, option_unit, 0,
 	  "watch the processes of a unit of systemd\n"
 	  "nginx.service, or nginx" },
 	{ "container", 0, "ID", FOR_WATCH, ABOUT_MANY, option_container, 0,

@@ -25,7 +25,7 @@ struct member {
 	uint64_t born_ns;	/* CLOCK_BOOTTIME: when its process was started; 0: before the watch */
 	int bell;		/* an eventfd, written to when the state changes */
 	sigset_t mask;		/* of signals, as it was before those that end a watch were blocked */
-	int turns[2];		/* a pipe: a byte is a turn, taken by reading and given back by writing */
+	int turns[2];		/* a pipe: a byte in it is a turn: read it, and write it afterwards */
 	/* its own */
 	_Atomic uint32_t state;	/* enum member_state */
 	_Atomic uint32_t end;	/* enum watch_end */

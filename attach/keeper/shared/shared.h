@@ -171,8 +171,9 @@ struct shared_pause {
 /* What the controller has learned of a thread's stacks (attach/stacks/slice_size.h). */
 struct slice_hint {
 	/*
-	 * How many bytes of a stack that does not end at @end are copied, or 0: as many as allowed. The upper half
-	 * is the thread's tid, since the index may be another thread's by now; if it is not, nothing is known.
+	 * How many bytes of a stack that does not end at @end are copied, or 0: as many as allowed. The
+	 * upper half is the thread's tid, since the index may be another thread's by now; if it is not,
+	 * nothing is known.
 	 */
 	_Atomic uint64_t bytes;
 	_Atomic uint64_t end;	/* where stacks of the thread end, or 0; stored before @bytes */
@@ -185,7 +186,7 @@ struct shared {
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
-	/* the target was forked from processes that are watched by the second engine, too: uprobe_files.h */
+	/* the target's parent was watched, too, by the second engine: uprobe_files.h */
 	bool inherits;
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* hits outside of functions of SITE_FAMILY_IN do not count */
