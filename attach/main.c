@@ -14,6 +14,8 @@
 #include "attach/cli/probes_cmd.h"
 #include "attach/cli/scan_cmd.h"
 #include "attach/control/repair.h"
+#include "attach/many/many.h"
+#include "attach/options/option_many.h"
 #include "attach/options/options.h"
 #include "attach/top/top_cmd.h"
 #include "attach/watch/session.h"
@@ -23,8 +25,11 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 {
 	switch (opt->command) {
 	case COMMAND_WATCH:
+		if (option_many_wanted(opt))
+			return many_run(opt, argc, argv);
+		return session_run(opt, NULL, argc, argv);
 	case COMMAND_GDB:
-		return session_run(opt, argc, argv);
+		return session_run(opt, NULL, argc, argv);
 	case COMMAND_PROBES:
 		return probes_cmd(opt, stdout);
 	case COMMAND_SCAN:
@@ -36,6 +41,7 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 	case COMMAND_REPORT:
 	case COMMAND_DIFF:
 	case COMMAND_SHRINK:
+	case COMMAND_MERGE:
 	case COMMAND_IMPORT:
 		return file_cmd(opt);
 	default:

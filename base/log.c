@@ -17,6 +17,13 @@ enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_VERBOSE };
 
 static enum level shown_up_to = LEVEL_INFO;
 static uint32_t debug_domains;
+static char subject[80];	/* "nginx 812: ", or "" */
+
+/* Where errors go instead of to stderr; NULL: they are printed. */
+static struct {
+	char *text;
+	size_t n;
+} diverted;
 
 /* Whether the last error or warning of this thread was printed: its hint follows it. */
 static _Thread_local bool last_shown;
@@ -39,6 +46,17 @@ void log_set_quiet(void)
 void log_set_verbose(void)
 {
 	shown_up_to = LEVEL_VERBOSE;
+}
+
+void log_set_subject(const char *name)
+{
+	snprintf(subject, sizeof(subject), "%s: ", name);
+}
+
+void log_divert(char *text, size_t n)
+{
+	diverted.text = text;
+	diverted.n = n;
 }
 
 static uint32_t domain_bits(const char *name, size_t len)
@@ -115,6 +133,7 @@ static void print(const char *prefix, int err, const char *fmt, va_list ap)
 	const size_t begin = fitted(snprintf(line, size, "%s", statusline_take()), size);
 	size_t len = begin + fitted(snprintf(line + begin, size - begin, "%s", prefix), size - begin);
 
+	len += fitted(snprintf(line + len, size - len, "%s", subject), size - len);
 	len += fitted(vsnprintf(line + len, size - len, fmt, ap), size - len);
 	if (err)
 		len += fitted(snprintf(line + len, size - len, ": %s", strerrordesc_np(abs(err)) ?: "unknown error"), size - len);
@@ -125,8 +144,26 @@ static void print(const char *prefix, int err, const char *fmt, va_list ap)
 	errno = saved;
 }
 
+/* The first error is kept; what follows it (a hint, the same of another part) is not. */
+static void divert(enum level level, int err, const char *fmt, va_list ap)
+{
+	size_t len;
+
+	if (level != LEVEL_ERROR || *diverted.text)
+		return;
+	len = fitted(vsnprintf(diverted.text, diverted.n, fmt, ap), diverted.n);
+	if (err)
+		snprintf(diverted.text + len, diverted.n - len, ": %s", strerrordesc_np(abs(err)) ?: "unknown error");
+	defuse(diverted.text);
+}
+
 static void message(enum level level, const char *prefix, int err, const char *fmt, va_list ap)
 {
+	if (diverted.text && level <= LEVEL_WARN) {
+		last_shown = false;
+		divert(level, err, fmt, ap);
+		return;
+	}
 	last_shown = level <= shown_up_to;
 	if (last_shown)
 		print(prefix, err, fmt, ap);

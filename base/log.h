@@ -44,6 +44,18 @@ void log_set_quiet(void);	/* only errors */
 void log_set_verbose(void);	/* log_verbose too */
 
 /*
+ * All further messages of this process, and of its copies, are about @subject, which is shown in front of them:
+ * "mmattach: nginx 812: ...". It is copied.
+ */
+void log_set_subject(const char *subject);
+
+/*
+ * Do not print errors and warnings: the first error is put into the @n bytes at @text, and the others are dropped.
+ * NULL: print them again.
+ */
+void log_divert(char *text, size_t n);
+
+/*
  * Switch on the domains in @names ("event,trap"; "all"). 0, or -EINVAL with the unknown name in @bad (cut to
  * @n bytes); then nothing is changed.
  */

@@ -66,6 +66,75 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 	};
 }
 
+/* --- several processes --- */
+
+#define NOTES_LISTED 40		/* different ones, of a merged trace: those that most processes have */
+
+static void add_processes(const struct ledger *l, struct summary *s)
+{
+	for (size_t i = 0; i < l->merged.nprocesses; i++) {
+		struct summary_process p = { .its = l->merged.processes[i].its };
+
+		for (size_t v = 0; v < VERDICT_COUNT; v++)
+			p.sums[v] = (struct summary_sum){ l->merged.processes[i].sums[v].blocks,
+							  l->merged.processes[i].sums[v].bytes };
+		summary_add_process(s, &p);
+	}
+}
+
+#define SHORTER 0.8		/* a run is shorter than others if it has less than this part of the longest one */
+
+struct process_counts {
+	uint64_t absent, unjudged, cut, gaps, shorter;
+};
+
+static struct process_counts count_processes(const struct ledger *l)
+{
+	struct process_counts n = { 0 };
+
+	for (size_t i = 0; i < l->merged.nprocesses; i++) {
+		const struct fact_process *p = &l->merged.processes[i].its;
+
+		n.absent += p->absent;
+		n.unjudged += !p->absent && !p->judged;
+		n.cut += !p->absent && !p->ended;
+		n.gaps += p->gaps != 0;
+		n.shorter += !p->absent && (double)p->run_us < SHORTER * (double)l->now_us;
+	}
+	return n;
+}
+
+static void note_count(struct summary *s, uint64_t n, const char *what)
+{
+	if (n)
+		summary_note(s, "%" PRIu64 " process%s: %s", n, n == 1 ? "" : "es", what);
+}
+
+static void note_processes(const struct ledger *l, struct summary *s)
+{
+	const struct process_counts n = count_processes(l);
+
+	note_count(s, n.absent, "there is no trace, so they are in no sum");
+	if (ledger_has_verdicts(l))
+		note_count(s, n.unjudged, "no verdicts, so whether their blocks are lost is not known");
+	note_count(s, n.cut, "the trace has no end, since mmattach was killed");
+	note_count(s, n.gaps, "nothing was seen for a part of the watch");
+	note_count(s, n.shorter, "watched for a shorter time than others: what was live at the end counts as live from "
+				 "then on, so the growth of all together is more than is reported");
+}
+
+static void add_their_notes(const struct ledger *l, struct summary *s)
+{
+	const struct merged *m = &l->merged;
+
+	note_processes(l, s);
+	for (size_t i = 0; i < m->nnotes && i < NOTES_LISTED; i++)
+		note_count(s, m->notes[i].processes, m->notes[i].text);
+	if (m->nnotes > NOTES_LISTED)
+		summary_note(s, "%zu more notes of single processes are not listed: their own traces have them",
+			     m->nnotes - NOTES_LISTED);
+}
+
 /* --- verdicts --- */
 
 /* Verdicts count only if the ledger has all of them. */
@@ -235,6 +304,7 @@ static void add_losses(const struct ledger *l, struct summary *s)
 		summary_add_gap(s, l->gaps[i].start_us / 1e6, l->gaps[i].length_us / 1e6, l->gaps[i].why);
 	for (size_t i = 0; i < l->nnotes; i++)
 		summary_note(s, "%s", l->notes[i]);
+	add_their_notes(l, s);
 	if (l->displaced)
 		summary_note(s,
 			     "%" PRIu64 " addresses were given out again though no release was seen: the "
@@ -344,6 +414,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	add_budget(l, &out->run);
 	for (size_t i = 0; i < l->memories.n; i++)
 		summary_add_memory(out, &l->memories.all[i]);
+	add_processes(l, out);
 	out->runtime = summary_string(out, l->memories.runtime);
 	add_verdicts(l, out);
 	out->totals = (struct summary_totals){

@@ -27,7 +27,7 @@ SYMBOLIZE = "symbolize symbolize/*"
 HEAP = "heap heap/*"
 KEEPER = "attach/keeper attach/keeper/*"
 SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # interface of controller and keeper
-MODEL = "base trace report/sampling report/ledger report/model"
+MODEL = "base trace report/sampling report/ledger report/ledger/merged report/model"
 FORMAT = f"{MODEL} report/names report/query report/diff report/export report/formats.h"
 
 # What each folder may include besides itself: folders, patterns of them, or single headers.
@@ -47,7 +47,8 @@ MAY_INCLUDE = {
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 
     "report/sampling": "base",
-    "report/ledger": "base report/sampling trace",
+    "report/ledger/merged": "base report/sampling trace report/ledger/series.h",
+    "report/ledger": "base report/sampling trace report/ledger/merged",
     "report/model": MODEL,
     "report/names": f"{MODEL} {SYMBOLIZE}",
     "report/suppress": f"{MODEL} {SYMBOLIZE} report/names",
@@ -59,7 +60,8 @@ MAY_INCLUDE = {
     "report/text": f"{FORMAT} report/text/groups report/text/scan/out_scan_text.h",
     "report/text/scan": f"{FORMAT} report/text report/text/groups",
     "report/html": f"{FORMAT} report/json report/text/out_text.h report/text/out_diff_text.h report/text/scan/out_scan_text.h",
-    "report/tracefiles": "base trace report/ledger",
+    "report/tracefiles": "base trace report/ledger report/ledger/merged",
+    "report/merge": "base trace report/sampling report/ledger report/ledger/merged report/tracefiles report/names/madecode.h",
     "report/import": "base trace report/ledger symbolize",
     "report": f"{MODEL} report/names report/suppress report/query report/groups report/refs",
     "report/export": MODEL,
@@ -88,6 +90,7 @@ MAY_INCLUDE = {
     "attach/verdicts": f"base trace report report/* report/text/scan {HEAP} attach/options attach/target attach/control attach/stacks/unwind attach/snapshot "
                        "attach/events attach/scan",
     "attach/watch": f"base trace report report/* {SYMBOLIZE} {HEAP} {KEEPER} attach/*",
+    "attach/many": "base trace report report/* attach/options attach/target attach/reporting attach/watch",
     "attach/top": "base trace report report/* report/text/* attach/options attach/reporting",
     "attach/cli": f"base trace packs report report/* report/text/* {HEAP} attach/*",
     "attach": "base attach/*",

@@ -56,6 +56,11 @@ INFO = {
               "+ late_exposed_us + missed + stood_us",
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
     "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap", "RUNTIME": "name:text",
+    "PROCESS": "number pid:signed run_id:run_id start:signed flags comm:text exe:text host:text labels:text frontend:text mode:text how:text "
+               "run_us allocs frees live_blocks live_bytes events lost stopped_us thread_us gaps gaps_us resident own_first own_last sums:sums",
+    "MERGED": "stack verdict blocks bytes indirect_blocks indirect_bytes oldest_us youngest_us seen seen_bytes blocks_variance "
+              "bytes_variance span_us points:points parts:parts",
+    "BINS": "which bins:sums", "SAID": "note:text processes", "HANG": "family verdict on stack blocks bytes",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number",
        "HOST": "bytes"}
@@ -143,6 +148,17 @@ class Cursor:
 
     def points(self):
         return [self.number() for _ in range(self.number())]
+
+    def run_id(self):
+        return self.bytes(16).hex()
+
+    def parts(self):
+        """The processes have their own chain of differences."""
+        process, found = 0, []
+        for _ in range(self.number()):
+            process += self.signed()
+            found.append({"process": process, "bytes": self.number()})
+        return found
 
     def fields(self, names):
         values, may_end = {}, False

@@ -149,7 +149,7 @@ def bash_offers(*words):
 
 
 def test_bash_function():
-    assert bash_offers("--fo") == ["--format", "--focus"]
+    assert bash_offers("--fo") == ["--follow", "--format", "--focus"]
     # as bash splits --format=j
     assert bash_offers("--format", "=", "j") == ["json"]
     assert bash_offers("--format", "=") == ["text", "json", "csv", "folded", "html", "pprof", "speedscope", "massif", "heaptrack", "valgrind", "openmetrics"]

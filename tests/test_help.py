@@ -13,8 +13,8 @@ import pytest
 from test_unit import BUILD
 
 TOP = pathlib.Path(__file__).parent.parent
-COMMANDS = ["watch", "top", "report", "diff", "shrink", "import", "scan", "probes", "repair", "gdb"]
-SUBJECTS = ["target", "rules", "references", "scope", "budget", "stacks", "trace", "output", "filters", "verdicts", "blocks",
+COMMANDS = ["watch", "top", "report", "diff", "shrink", "merge", "import", "scan", "probes", "repair", "gdb"]
+SUBJECTS = ["target", "many", "rules", "references", "scope", "budget", "stacks", "trace", "output", "filters", "verdicts", "blocks",
             "general"]
 
 

@@ -15,6 +15,7 @@
 #define NAME_LEAST 5	/* bytes of a name */
 #define USE_LEAST 3	/* of an object's use */
 #define SUM_LEAST 2	/* of a verdict's sums */
+#define PART_LEAST 2	/* of what a process has of a group */
 #define JUDGED_LEAST 2	/* of a block with a verdict */
 
 int decoder_init(struct decoder *d)
@@ -215,8 +216,8 @@ static int get_uses(struct decoder *d, struct cursor *in, struct fact *f)
 	return 0;
 }
 
-/* Verdicts beyond those that are known here are skipped. */
-static void get_sums(struct decoder *d, struct cursor *in)
+/* At most @most of them into @sums; the others are skipped. Returns how many there are. */
+static uint32_t get_sums(struct cursor *in, struct fact_sum *sums, uint32_t most)
 {
 	uint64_t n = cursor_varint(in);
 
@@ -226,11 +227,10 @@ static void get_sums(struct decoder *d, struct cursor *in)
 
 		sum.blocks = cursor_varint(in);
 		sum.bytes = cursor_varint(in);
-		if (i < DECODE_SUMS)
-			d->sums[i] = sum;
+		if (i < most)
+			sums[i] = sum;
 	}
-	d->look.sums = d->sums;
-	d->look.nsums = n < DECODE_SUMS ? (uint32_t)n : DECODE_SUMS;
+	return n < most ? (uint32_t)n : most;
 }
 
 static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
@@ -251,7 +251,9 @@ static int get_look(struct decoder *d, struct cursor *in, struct fact *f)
 	l->not_stopped = cursor_varint32(in);
 	l->judged = cursor_varint(in);
 	l->passed = cursor_varint(in);
-	get_sums(d, in);
+	/* verdicts beyond those that are known here are skipped */
+	l->nsums = get_sums(in, d->sums, DECODE_SUMS);
+	l->sums = d->sums;
 	l->ndoubts = get_texts(d, in);
 	l->doubts = d->list;
 	f->look = l;
@@ -308,6 +310,79 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 	f->budget = &d->budget;
 }
 
+static void get_process(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	struct fact_process *p = &d->process;
+	const uint8_t *id;
+	uint64_t flags;
+
+	*p = (struct fact_process){ .number = cursor_varint32(in) };
+	p->pid = get_signed(in);
+	id = cursor_bytes(in, sizeof(p->run_id));
+	if (id)
+		memcpy(p->run_id, id, sizeof(p->run_id));
+	p->start_ns = wire_unzigzag(cursor_varint(in));
+	flags = cursor_varint(in);
+	p->ended = flags & MMT_PROCESS_ENDED;
+	p->judged = flags & MMT_PROCESS_JUDGED;
+	p->absent = flags & MMT_PROCESS_ABSENT;
+	p->comm = get_text(d, in);
+	p->exe = get_text(d, in);
+	p->host = get_text(d, in);
+	p->labels = get_text(d, in);
+	p->frontend = get_text(d, in);
+	p->mode = get_text(d, in);
+	p->how = get_text(d, in);
+#define X(name) p->name = cursor_varint(in);
+	FACT_PROCESS_NUMBERS(X)
+#undef X
+	p->nsums = get_sums(in, d->sums, DECODE_SUMS);
+	p->sums = d->sums;
+	f->process = p;
+}
+
+static void get_merged_points(struct decoder *d, struct cursor *in)
+{
+	uint64_t n = cursor_varint(in);
+
+	in->bad |= n > MMT_SERIES_POINTS;
+	for (uint64_t i = 0; i < n && !in->bad; i++)
+		d->points[i] = cursor_varint(in);
+	d->merged.points = d->points;
+	d->merged.npoints = in->bad ? 0 : (uint32_t)n;
+}
+
+static int get_merged(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	struct fact_merged *m = &d->merged;
+	struct fact_part *list;
+	uint32_t n, before = 0;
+
+	*m = (struct fact_merged){ .verdict = cursor_varint32(in) };
+#define X(field) m->field = cursor_varint(in);
+	FIELDS_OF_MERGED(X)
+#undef X
+	get_merged_points(d, in);
+	n = get_list(d, in, PART_LEAST, sizeof(struct fact_part));
+	if (n == UINT32_MAX)
+		return -ENOMEM;
+	list = d->list;
+	for (uint32_t i = 0; i < n; i++) {
+		before += (uint32_t)wire_unzigzag(cursor_varint(in));
+		list[i] = (struct fact_part){ before, cursor_varint(in) };
+	}
+	m->nparts = n;
+	m->parts = list;
+	f->merged.its = m;
+	return 0;
+}
+
+static void get_bins(struct decoder *d, struct cursor *in, struct fact *f)
+{
+	f->bins.n = get_sums(in, d->bins, MMT_BINS_MAX);
+	f->bins.all = d->bins;
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -334,6 +409,9 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 #define JUDGED() err = get_judged(d, in, f);
 #define SAMPLE() get_sample(d, in, f);
 #define BUDGET() get_budget(d, in, f);
+#define PROCESS() get_process(d, in, f);
+#define MERGED() err = get_merged(d, in, f);
+#define BINS() get_bins(d, in, f);
 
 /*
  * 1; 0: the kind is not known, and was skipped. Bytes after the known fields are from a newer version, and

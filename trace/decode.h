@@ -30,6 +30,10 @@ struct decoder {
 	struct fact_sum sums[DECODE_SUMS];
 	struct fact_sample sample;	/* of MMT_SAMPLE, MMT_BUDGET: likewise */
 	struct fact_budget budget;
+	struct fact_process process;
+	struct fact_merged merged;
+	uint64_t points[MMT_SERIES_POINTS];	/* of MMT_MERGED */
+	struct fact_sum bins[MMT_BINS_MAX];
 };
 
 must_check int decoder_init(struct decoder *d);		/* 0 or -ENOMEM */

@@ -187,6 +187,9 @@ static int need_stacks_of_uses(const struct need *n, const struct fact *f)
 #define JUDGED()
 #define SAMPLE()
 #define BUDGET()
+#define PROCESS()
+#define MERGED()
+#define BINS()
 
 static int need_stacks_of_info(const struct need *n, const struct fact *f)
 {

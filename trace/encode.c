@@ -101,6 +101,15 @@ static void put_uses(struct sink *s, const struct fact *f)
 	}
 }
 
+static void put_sums(struct sink *s, const struct fact_sum *sums, uint32_t n)
+{
+	sink_varint(s, n);
+	for (uint32_t i = 0; i < n && !s->full; i++) {
+		sink_varint(s, sums[i].blocks);
+		sink_varint(s, sums[i].bytes);
+	}
+}
+
 static void put_look(struct sink *s, const struct fact_verdicts *l)
 {
 	sink_varint(s, l->number);
@@ -114,11 +123,7 @@ static void put_look(struct sink *s, const struct fact_verdicts *l)
 	sink_varint(s, l->not_stopped);
 	sink_varint(s, l->judged);
 	sink_varint(s, l->passed);
-	sink_varint(s, l->nsums);
-	for (uint32_t i = 0; i < l->nsums && !s->full; i++) {
-		sink_varint(s, l->sums[i].blocks);
-		sink_varint(s, l->sums[i].bytes);
-	}
+	put_sums(s, l->sums, l->nsums);
 	sink_varint(s, l->ndoubts);
 	for (uint32_t i = 0; i < l->ndoubts && !s->full; i++)
 		put_text(s, l->doubts[i]);
@@ -168,6 +173,46 @@ static void put_budget(struct sink *s, const struct fact_budget *b)
 #undef X
 }
 
+static void put_process(struct sink *s, const struct fact_process *p)
+{
+	sink_varint(s, p->number);
+	sink_varint(s, wire_zigzag(p->pid));
+	sink_bytes(s, p->run_id, sizeof(p->run_id));
+	sink_varint(s, wire_zigzag(p->start_ns));
+	sink_varint(s, (p->ended ? MMT_PROCESS_ENDED : 0) | (p->judged ? MMT_PROCESS_JUDGED : 0) |
+			       (p->absent ? MMT_PROCESS_ABSENT : 0));
+	put_text(s, p->comm);
+	put_text(s, p->exe);
+	put_text(s, p->host);
+	put_text(s, p->labels);
+	put_text(s, p->frontend);
+	put_text(s, p->mode);
+	put_text(s, p->how);
+#define X(name) sink_varint(s, p->name);
+	FACT_PROCESS_NUMBERS(X)
+#undef X
+	put_sums(s, p->sums, p->nsums);
+}
+
+static void put_merged(struct sink *s, const struct fact_merged *m)
+{
+	uint32_t before = 0;
+
+	sink_varint(s, m->verdict);
+#define X(field) sink_varint(s, m->field);
+	FIELDS_OF_MERGED(X)
+#undef X
+	sink_varint(s, m->npoints);
+	for (uint32_t i = 0; i < m->npoints; i++)
+		sink_varint(s, m->points[i]);
+	sink_varint(s, m->nparts);
+	for (uint32_t i = 0; i < m->nparts && !s->full; i++) {
+		sink_varint(s, wire_zigzag((int64_t)m->parts[i].process - before));
+		sink_varint(s, m->parts[i].bytes);
+		before = m->parts[i].process;
+	}
+}
+
 /* --- one record --- */
 
 #define KIND(kind, fields) case kind: fields break;
@@ -191,6 +236,9 @@ static void put_budget(struct sink *s, const struct fact_budget *b)
 #define JUDGED() put_judged(s, f);
 #define SAMPLE() put_sample(s, f->sample.its);
 #define BUDGET() put_budget(s, f->budget);
+#define PROCESS() put_process(s, f->process);
+#define MERGED() put_merged(s, f->merged.its);
+#define BINS() put_sums(s, f->bins.all, f->bins.n);
 
 static int put_info_fields(struct sink *s, const struct fact *f)
 {
@@ -212,6 +260,8 @@ static int put_info(struct sink *s, const struct fact *f)
 	struct sink before = { length, length + sizeof(length), false };
 
 	if (f->info == MMT_PLACE && f->place.npoints > MMT_SERIES_POINTS)
+		return -EINVAL;
+	if (f->info == MMT_MERGED && f->merged.its->npoints > MMT_SERIES_POINTS)
 		return -EINVAL;
 	if (f->info == MMT_SAMPLE && f->sample.its->nsteps > MMT_SAMPLE_STEPS)
 		return -EINVAL;

@@ -116,6 +116,56 @@ struct fact_budget {
 	uint64_t unfound;	/* calls that cannot be trapped */
 };
 
+/*
+ * The numbers of struct fact_process, in their order in a trace: allocations, frees; live blocks and bytes; events,
+ * lost ones; how long threads were stopped, and their time; gaps; resident memory at the end, and how much of the
+ * process's own (anonymous, shared, swapped) there was at the start and at the end.
+ */
+#define FACT_PROCESS_NUMBERS(X)							\
+	X(run_us) X(allocs) X(frees) X(live_blocks) X(live_bytes) X(events) X(lost)	\
+	X(stopped_us) X(thread_us) X(gaps) X(gaps_us) X(resident) X(own_first) X(own_last)
+
+/* MMT_PROCESS: one of the processes of a merged trace. What is not known is 0 or NULL. */
+struct fact_process {
+	uint32_t number;
+	int32_t pid;
+	uint8_t run_id[16];
+	int64_t start_ns;
+	bool ended, judged, absent;
+	/* labels: "host=a1,pod=x"; how: how the target ended, or (absent) why there is nothing */
+	const char *comm, *exe, *host, *labels, *frontend, *mode, *how;
+#define X(name) uint64_t name;
+	FACT_PROCESS_NUMBERS(X)
+#undef X
+	const struct fact_sum *sums;	/* by verdict: live blocks */
+	uint32_t nsums;
+};
+
+/* What one process has of a group. */
+struct fact_part {
+	uint32_t process;		/* its number */
+	uint64_t bytes;
+};
+
+/*
+ * MMT_MERGED: the live blocks of a stack that have a verdict, in all processes; facts about the same stack and verdict
+ * add up. Of objects: references acquired there on objects that exist, and nothing else.
+ */
+struct fact_merged {
+	uint32_t verdict;
+	uint64_t blocks, bytes;
+	uint64_t indirect_blocks, indirect_bytes;	/* lost with them */
+	uint64_t oldest_us, youngest_us;		/* ages at the end of the block's own run */
+	uint64_t seen, seen_bytes;			/* in a sample by bytes: as in struct byte_sample, */
+	uint64_t blocks_variance, bytes_variance;	/* these as the bits of a double */
+	/* bytes of these blocks that were allocated by the end of each span, as the points of a place */
+	uint64_t span_us;
+	const uint64_t *points;
+	uint32_t npoints;
+	const struct fact_part *parts;			/* each process once */
+	uint32_t nparts;
+};
+
 /* MMT_MEMORY: the memory of a process at a moment, in bytes, as the kernel counts it. */
 struct memory_point {
 	uint64_t at_us;		/* since the run's start */
@@ -213,6 +263,11 @@ struct fact {
 		const struct fact_budget *budget;
 		struct { int32_t pid; const char *name; struct memory_point point; } memory;
 		const char *runtime;
+		const struct fact_process *process;
+		struct { uint32_t stack; const struct fact_merged *its; } merged;
+		struct { uint32_t which, n; const struct fact_sum *all; } bins;
+		struct { const char *note; uint64_t processes; } said;
+		struct { uint32_t family, verdict, on, stack; uint64_t blocks, bytes; } hang;
 	};
 };
 

@@ -14,7 +14,7 @@
  *	FLAG(field, bit)	the same with one
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
  *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED() SAMPLE() BUDGET()
- *				the ends of nine kinds that are lists
+ *	PROCESS() MERGED() BINS()	the ends of twelve kinds that are lists
  *	SINCE(minor)		the fields after it are missing in files of lower minor versions; they are
  *				0 then
  *
@@ -80,7 +80,13 @@
 	KIND(MMT_MEMORY, SIGNED(memory.pid) TEXT(memory.name) U64(memory.point.at_us)                        \
 				 U64(memory.point.anonymous) U64(memory.point.file) U64(memory.point.shared) \
 					 U64(memory.point.swapped) U64(memory.point.heap))                   \
-	KIND(MMT_RUNTIME, TEXT(runtime))
+	KIND(MMT_RUNTIME, TEXT(runtime))                                                                     \
+	KIND(MMT_PROCESS, PROCESS())                                                                         \
+	KIND(MMT_MERGED, STACK(merged.stack) MERGED())                                                       \
+	KIND(MMT_BINS, U32(bins.which) BINS())                                                               \
+	KIND(MMT_SAID, TEXT(said.note) U64(said.processes))                                                  \
+	KIND(MMT_HANG, U32(hang.family) U32(hang.verdict) STACK(hang.on) STACK(hang.stack) U64(hang.blocks)  \
+			       U64(hang.bytes))
 
 /*
  * The numbers of struct fact_sample and of struct fact_budget. Five members of a sample are not in the list:
@@ -95,5 +101,10 @@
 	X(promise_ppm)                                                                                       \
 	X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)    \
 		X(candidates) X(unfound)
+/* The numbers of struct fact_merged before its lists (put_merged in encode.c, get_merged in decode.c). */
+#define FIELDS_OF_MERGED(X)                                                                                  \
+	X(blocks)                                                                                            \
+	X(bytes) X(indirect_blocks) X(indirect_bytes) X(oldest_us) X(youngest_us) X(seen) X(seen_bytes)      \
+		X(blocks_variance) X(bytes_variance) X(span_us)
 
 #endif

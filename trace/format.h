@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 5
+#define MMT_MINOR 6
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as
@@ -108,6 +108,16 @@
 #define MMT_MEMORY 24
 #define MMT_RUNTIME 25		/* name: a language runtime with a heap of its own runs the process */
 
+/* Of a merged trace, which is of several processes (`mmattach merge`). */
+/* number, ...: one of the processes, and its own totals */
+#define MMT_PROCESS 26
+/* stack, verdict, ...: the live blocks of a stack in all processes: of the family */
+#define MMT_MERGED 27
+#define MMT_BINS 28		/* which, how many, for each: blocks, bytes: live blocks of the family */
+#define MMT_SAID 29		/* a sentence, in how many processes: an MMT_NOTE of those */
+/* family, verdict and stack of lost blocks; stack, blocks, bytes: of the family, indirectly lost with those */
+#define MMT_HANG 30
+
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
 #define MMT_RUN_PIECE 2		/* this file is piece number N of the run, from 1 */
@@ -149,6 +159,16 @@
 #define MMT_OBJECT_OLDER 1	/* it is older than the watch; its net is added to what is known of it */
 /* the net is the object's own count; else the references acquired less those released */
 #define MMT_OBJECT_COUNTED 2
+
+/* MMT_PROCESS flags */
+#define MMT_PROCESS_ENDED 1	/* the watch ended regularly */
+#define MMT_PROCESS_JUDGED 2	/* its blocks have verdicts */
+#define MMT_PROCESS_ABSENT 4	/* nothing is known of its memory, and the last text says why */
+
+/* MMT_BINS, which: a bin from 0, from 1, from 2, from 4, ... */
+#define MMT_BINS_SIZES 0	/* of blocks, in bytes */
+#define MMT_BINS_AGES 1		/* of blocks, in microseconds */
+#define MMT_BINS_MAX 65
 
 /* MMT_VERDICTS flags */
 #define MMT_VERDICTS_TAKEN 1	/* else it failed, and the reason says why */

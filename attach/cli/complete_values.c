@@ -185,13 +185,13 @@ static const struct hit_class {
 	const char *arg;
 	void (*put)(const struct complete_out *to);
 } meanings[] = {
-	{ "PID", complete_processes }, { "NAME", put_names }, { "NAME,...", put_families },
+	{ "PID", complete_processes }, { "PID,...", complete_processes }, { "NAME", put_names }, { "NAME,...", put_families },
 	{ "FILE", put_files }, { "TRACE", put_files },
 	{ "VERDICT,...", put_verdicts }, { "ADDR,...|possible|reachable", put_in_use }, { "DOMAIN,...", put_domains },
 	{ "ENGINE", put_engines },
 	{ "DURATION", NULL }, { "PCT", NULL }, { "RULE", NULL }, { "FUNC", NULL }, { "TID|NAME", NULL },
 	{ "GLOB", NULL }, { "N", NULL }, { "SIZE", NULL }, { "REGEX", NULL }, { "[FAMILY:]N", NULL },
-	{ "ADDR,...", NULL },
+	{ "ADDR,...", NULL }, { "PATH", NULL }, { "UNIT", NULL }, { "ID", NULL },
 	{ "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", NULL }, { "HITS,CONTROL,MEM", NULL },
 };
 

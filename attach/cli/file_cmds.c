@@ -12,6 +12,8 @@
 #include "base/log.h"
 #include "report/diff/diff.h"
 #include "report/import/import.h"
+#include "report/merge/merge.h"
+#include "report/merge/merge_folder.h"
 #include "report/tracefiles/follow.h"
 #include "report/tracefiles/replay.h"
 #include "report/tracefiles/shrink.h"
@@ -109,7 +111,7 @@ static int diff_cmd(const struct options *opt)
 	return r < 0;
 }
 
-/* --- shrink, import --- */
+/* --- shrink --- */
 
 static int write_out(const struct options *opt, struct ledger *l)
 {
@@ -130,6 +132,42 @@ static int shrink_cmd(const struct options *opt)
 	ledger_fini(&l);
 	return r < 0;
 }
+
+/* --- merge --- */
+
+static int join_labels(const struct options *opt, struct strbuf *out)
+{
+	for (size_t i = 0; i < opt->labels.n; i++) {
+		strbuf_puts(out, i ? "," : "");
+		strbuf_puts(out, opt->labels.all[i]);
+	}
+	return strbuf_error(out);
+}
+
+static int merge_cmd(const struct options *opt)
+{
+	const struct merge_options merge = { .skip_damaged = opt->skip_damaged };
+	cleanup_strbuf struct strbuf label = STRBUF_INIT;
+	struct merge_folder folder = { 0 };
+	struct ledger l;
+	int r = join_labels(opt, &label);
+
+	if (r < 0)
+		log_error_errno(r, "cannot merge the traces");
+	else
+		r = merge_folder_list(opt->files.all, opt->files.n, label.len ? strbuf_str(&label) : NULL,
+				      opt->output, &folder);
+	if (r == 0) {
+		r = merge_files(folder.inputs, folder.n, &merge, &l);
+		if (r == 0)
+			r = write_out(opt, &l);
+		ledger_fini(&l);
+	}
+	merge_folder_fini(&folder);
+	return r < 0;
+}
+
+/* --- import --- */
 
 static int import_cmd(const struct options *opt)
 {
@@ -182,6 +220,8 @@ int file_cmd(const struct options *opt)
 		return diff_cmd(opt);
 	case COMMAND_SHRINK:
 		return shrink_cmd(opt);
+	case COMMAND_MERGE:
+		return merge_cmd(opt);
 	case COMMAND_IMPORT:
 		return import_cmd(opt);
 	default:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file_cmds: the commands that need no process: report, diff, shrink, import.
+ * file_cmds: the commands that need no process: report, diff, shrink, merge, import.
  */
 #ifndef MM_FILE_CMDS_H
 #define MM_FILE_CMDS_H

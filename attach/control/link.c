@@ -30,20 +30,24 @@ uint64_t link_clock_ns(void)
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
 }
 
-/* @touched: at once, since the keeper may not wait for memory while it serves a thread. */
-static int map_shared(bool touched, struct shared **out)
+/* The ring is the end of it. @touched: at once, since the keeper may not wait for memory while it serves a thread. */
+static int map_shared(size_t bytes, bool touched, struct shared **out)
 {
 	cleanup_close int fd = memfd_create("mmattach", MFD_CLOEXEC);
 	void *p;
 
-	if (fd < 0 || ftruncate(fd, sizeof(struct shared)) < 0)
+	if (fd < 0 || ftruncate(fd, (off_t)bytes) < 0)
 		return -errno;
-	p = mmap(NULL, sizeof(struct shared), PROT_READ | PROT_WRITE,
-		 MAP_SHARED | (touched ? MAP_POPULATE : 0), fd, 0);
+	p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | (touched ? MAP_POPULATE : 0), fd, 0);
 	if (p == MAP_FAILED)
 		return -errno;
 	*out = p;
 	return 0;
+}
+
+static uint32_t ring_of(const struct link_settings *set)
+{
+	return set->small ? SHARED_RING_SMALL : SHARED_RING;
 }
 
 static void set_up(struct link *l, const struct link_settings *set)
@@ -53,10 +57,11 @@ static void set_up(struct link *l, const struct link_settings *set)
 	l->shared->budget_ppm = set->budget_ppm;
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
+	l->shared->inherits = set->inherits;
 	l->shared->bell = l->bell;
 	l->shared->gdb = set->gdb;
 	l->shared->gdb_mem = set->gdb_mem;
-	ring_init(&l->shared->ring, l->shared->ring_bytes, SHARED_RING);
+	ring_init(&l->shared->ring, l->shared->ring_bytes, ring_of(set));
 }
 
 /* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
@@ -72,7 +77,8 @@ static int make_ready(struct link *l, const struct link_settings *set, bool keep
 	/* otherwise the keeper would lock it, too */
 	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = l->bell < 0 ? -errno : map_shared(keeper, &l->shared);
+	l->shared_bytes = offsetof(struct shared, ring_bytes) + ring_of(set);
+	r = l->bell < 0 ? -errno : map_shared(l->shared_bytes, keeper, &l->shared);
 	if (r == 0) {
 		set_up(l, set);
 		return 0;
@@ -124,7 +130,7 @@ void link_close(struct link *l)
 		return;
 	uprobe_close(l->uprobe);
 	uprobe_close(l->prepared);
-	munmap(l->shared, sizeof(*l->shared));
+	munmap(l->shared, l->shared_bytes);
 	close(l->bell);
 	if (l->keeper_fd >= 0)
 		close(l->keeper_fd);

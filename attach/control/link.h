@@ -18,6 +18,7 @@
 
 struct link {
 	struct shared *shared;
+	size_t shared_bytes;
 	/* the kernel takes the hits, and there is no keeper; NULL: there is one */
 	struct uprobe *uprobe;
 	/* while the keeper holds a program until its modules are mapped: it takes the keeper's place then */
@@ -38,6 +39,8 @@ struct link_settings {
 	uint32_t slice_bytes;
 	uint64_t max_stall_ns;
 	uint32_t budget_ppm;	/* as in struct shared */
+	bool small;		/* this is one of many watches: with less memory for records */
+	bool inherits;		/* as in struct shared */
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };
 

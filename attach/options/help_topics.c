@@ -8,16 +8,14 @@
 const struct help_topic help_topics[] = {
 	{ .name = "watch", .what = "watch a process, and report what it allocated and did not free",
 	  .command = COMMAND_WATCH,
-	  .usage = "mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)",
-	  .elsewhere = BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
+	  .usage = "mmattach [watch] [options] (-p PID,... | -n NAME | -- PROGRAM ARG...)",
+	  .elsewhere = BIT(ABOUT_MANY) | BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
 		       BIT(ABOUT_FILTERS) | BIT(ABOUT_BLOCKS) | BIT(ABOUT_GENERAL),
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
 		  { "mmattach -n my_service -d 8h --budget 1%", "a service in production" },
-		  { "mmattach -- ./my_program --its-option", "start a program" },
 	  },
-	  .text = "Ctrl-C, SIGTERM, the time of -d or the target's end ends the watch; the report\n"
-		  "is printed, and the target continues as it was. SIGUSR1: an interim report.\n" },
+	  .text = "Ctrl-C, SIGTERM, -d or the target's end ends it. SIGUSR1: an interim report.\n" },
 	{ .name = "top", .what = "show a watch in the terminal while it goes on",
 	  .command = COMMAND_TOP, .usage = "mmattach top [options] (TRACE | -p PID | -n NAME)",
 	  .elsewhere = BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
@@ -57,6 +55,15 @@ const struct help_topic help_topics[] = {
 		  { "mmattach shrink a.0001.mmt a.0002.mmt -o a.mmt", "one trace of two pieces" },
 	  },
 	  .text = "The report stays the same.\n" },
+	{ .name = "merge", .what = "make one trace of those of many processes",
+	  .command = COMMAND_MERGE, .usage = "mmattach merge [options] (TRACE | FOLDER)... -o OUT",
+	  .examples = {
+		  { "mmattach merge host1.mmt host2.mmt -o fleet.mmt", "" },
+		  { "mmattach merge --label host=a1 a1.mmt -o a1l.mmt", "labels; merge these then" },
+		  { "mmattach merge /var/lib/mmattach -o fleet.mmt", "all *.mmt of a folder" },
+	  },
+	  .text = "The same code of all processes is summed: same build id and offset. A merged\n"
+		  "trace can be merged again, in any order. Runs with a budget cannot be merged.\n" },
 	{ .name = "import", .what = "make a trace from what mmleak or mtrace(3) wrote",
 	  .command = COMMAND_IMPORT, .usage = "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT",
 	  .examples = {
@@ -101,6 +108,17 @@ const struct help_topic help_topics[] = {
 	  .text = "-- PROGRAM ARG... starts a program, and watches it from its first instruction.\n"
 		  "It needs the right to trace: root, CAP_SYS_PTRACE, or the same user where\n"
 		  "kernel.yama.ptrace_scope is 0.\n" },
+	{ .name = "many", .what = "several processes at once", .subject = ABOUT_MANY,
+	  .examples = {
+		  { "mmattach -p 12,34 -d 10m", "" },
+		  { "mmattach -n nginx --all -d 10m", "all of that name" },
+		  { "mmattach --unit nginx.service --follow -d 1h -o traces/", "" },
+		  { "mmattach --follow -- ./run_all_my_tests", "a program and its descendants" },
+	  },
+	  .text = "Each process has a watch of its own; the report is one, of all. What cannot be\n"
+		  "attached to is a line of it. -o FILE.mmt saves one trace, -o FOLDER/ one each\n"
+		  "(PID-NAME.mmt), which `mmattach report FOLDER/` reads. --budget is for each,\n"
+		  "unless --budget-of all shares it; each has a report of its own then.\n" },
 	{ .name = "rules", .what = "which functions are watched", .subject = ABOUT_RULES,
 	  .examples = {
 		  { "mmattach -p 1234 --family libc,fd", "malloc, and file descriptors" },

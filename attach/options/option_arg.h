@@ -15,6 +15,8 @@
 #define COLOR_VALUES "auto|always|never"
 #define WRAPPERS_VALUES "skip|show"
 #define ON_TRACE_ERROR_VALUES "go-on|end"
+#define BUDGET_OF_VALUES "each|all"
+#define BY_VALUES "group|process"
 #define IMPORT_VALUES "mmleak|mtrace"
 
 /* Say what is wrong; returns -EINVAL, for `return usage_refuse(...)`. */

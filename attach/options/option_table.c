@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/options/option_table.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,39 +11,14 @@
 #include "attach/options/option_budget.h"
 #include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
+#include "attach/options/option_many.h"
+#include "attach/options/option_merge.h"
 #include "attach/options/option_report.h"
 #include "attach/options/option_rules.h"
 #include "attach/options/option_scan.h"
 #include "base/duration.h"
 
 #define MAX_STALL_LIMIT_NS 2000000000ull	/* after that the keeper gives up anyway */
-
-/* "1,2", or the output of pgrep. */
-static bool is_list_of_numbers(const char *arg)
-{
-	const size_t first = strspn(arg, "0123456789"), between = strspn(arg + first, ", \n");
-
-	return first && between && isdigit((unsigned char)arg[first + between]) &&
-	       !arg[strspn(arg, "0123456789, \n")];
-}
-
-static int set_pid(struct options *o, const char *arg, struct usage_error *err)
-{
-	unsigned long pid;
-
-	if (!option_number(arg, INT_MAX, &pid) || !pid) {
-		usage_refuse(err, "-p %s: not a process id", arg);
-		if (is_list_of_numbers(arg))
-			return usage_advise(err, "one process at a time can be watched: run mmattach -p once "
-						 "for each");
-		return usage_advise(err, "a process id is a number, as `ps -e` shows it; to choose by name: -n %s", arg);
-	}
-	if (o->pid && o->pid != (pid_t)pid)
-		return usage_refuse(err, "-p is given twice: one process at a time can be watched; run "
-				    "mmattach -p once for each");
-	o->pid = (pid_t)pid;
-	return 0;
-}
 
 static int set_name(struct options *o, const char *arg, struct usage_error *err)
 {
@@ -156,13 +130,29 @@ static int set_help(struct options *o, const char *arg, struct usage_error *err)
 #define FLAG(name) NULL, offsetof(struct options, name)
 
 const struct option_line option_table[] = {
-	{ "pid", 'p', "PID", FOR_RULES | FOR_SCAN | FOR_TOP, ABOUT_TARGET, set_pid, 0,
-	  "the process to watch, or to scan" },
+	{ "pid", 'p', "PID,...", FOR_RULES | FOR_SCAN | FOR_TOP, ABOUT_TARGET, option_pid, 0,
+	  "the process to watch, or to scan\n"
+	  "of a watch: several, as 12,34" },
 	{ "name", 'n', "NAME", FOR_TARGET | FOR_SCAN | FOR_TOP, ABOUT_TARGET, set_name, 0,
 	  "the same by name\n"
 	  "if several processes have it, they are listed, each\n"
 	  "with parent, memory and command line, and no more is\n"
 	  "done" },
+	{ "all", 0, NULL, FOR_WATCH, ABOUT_MANY, FLAG(many.all),
+	  "watch all processes with the name of -n" },
+	{ "tree", 0, "PID", FOR_WATCH, ABOUT_MANY, option_tree, 0,
+	  "watch a process and its descendants" },
+	{ "cgroup", 0, "PATH", FOR_WATCH, ABOUT_MANY, option_cgroup, 0,
+	  "watch the processes of a cgroup\n"
+	  "and of those below it; /system.slice/nginx.service,\n"
+	  "as /proc/PID/cgroup shows it" },
+	{ "unit", 0, "UNIT", FOR_WATCH, ABOUT_MANY, option_unit, 0,
+	  "watch the processes of a unit of systemd\n"
+	  "nginx.service, or nginx" },
+	{ "container", 0, "ID", FOR_WATCH, ABOUT_MANY, option_container, 0,
+	  "watch the processes of a container\n"
+	  "of docker, podman, containerd or CRI-O; 12 digits of\n"
+	  "its id at least" },
 	{ "duration", 'd', "DURATION", FOR_WATCH | FOR_TOP, ABOUT_TARGET, set_duration, 0,
 	  "how long to watch: 30s, 10m, 1h30m\n"
 	  "without it: until Ctrl-C, SIGTERM or the target's end" },
@@ -181,6 +171,10 @@ const struct option_line option_table[] = {
 	  "1% is usual: its threads are stopped for at most that\n"
 	  "share of any ten seconds; what leaks is estimated\n"
 	  "from samples" },
+	{ "budget-of", 0, BUDGET_OF_VALUES, FOR_WATCH, ABOUT_MANY, option_budget_of, 0,
+	  "of several processes: whose the budget is (each)\n"
+	  "all: each gets a part: it is divided by the number of\n"
+	  "those that are watched when it is attached to" },
 	{ "family", 0, "NAME,...", FOR_RULES | FOR_REPORT | FOR_DIFF | FOR_TOP, ABOUT_RULES, option_family, 0,
 	  "which families, or packs of rules (libc)\n"
 	  "`mmattach probes` lists them; of report and diff:\n"
@@ -269,10 +263,13 @@ const struct option_line option_table[] = {
 	  "print an interim report this often\n"
 	  "1s at least; of report: with --follow (10s); of top:\n"
 	  "show what is new this often (1s), or print it (10s)" },
-	{ "follow", 0, NULL, FOR_REPORT, ABOUT_OUTPUT, FLAG(follow),
-	  "wait for the end of a trace that is being written\n"
-	  "with interim reports (--interval) until then if the\n"
-	  "report is text; later pieces are found" },
+	{ "follow", 'f', NULL, FOR_WATCH | FOR_REPORT, ABOUT_MANY, FLAG(follow),
+	  "watch new processes, too; of report: a growing trace\n"
+	  "children of those that are watched, programs that\n"
+	  "they exec, new ones of the name or cgroup; if they\n"
+	  "live for 200 ms. Of report: wait for the end of a\n"
+	  "trace that is being written, with interim reports\n"
+	  "(--interval) if the report is text" },
 	{ "format", 0, REPORT_FORMAT_ALTERNATIVES, FOR_REPORTS, ABOUT_OUTPUT, option_format, 0,
 	  "form of the report (text)" },
 	{ "report", 0, "FILE", FOR_WATCH | FOR_SCAN, ABOUT_OUTPUT, option_report_file, 0,
@@ -360,6 +357,16 @@ const struct option_line option_table[] = {
 	  "of a process: with -p or -n" },
 	{ "maps", 0, "FILE", FOR_IMPORT, ABOUT_TRACE, option_maps, 0,
 	  "the mappings that mmleak saved, to look up names" },
+	{ "label", 0, "KEY=VALUE,...", FOR_MERGE, ABOUT_TRACE, option_label, 0,
+	  "labels of the processes: host=a1,pod=web-7\n"
+	  "a key that a process has already keeps its value; may\n"
+	  "be given several times" },
+	{ "skip-damaged", 0, NULL, FOR_MERGE | FOR_REPORT | FOR_DIFF, ABOUT_TRACE, FLAG(skip_damaged),
+	  "leave out what cannot be read, and say so\n"
+	  "of several traces: one that is damaged, or no trace,\n"
+	  "becomes a line of the report; otherwise an error" },
+	{ "by", 0, BY_VALUES, FOR_REPORT, ABOUT_OUTPUT, option_by, 0,
+	  "of a merged trace: what the table is of (group)" },
 	{ "fds", 0, "HITS,CONTROL,MEM", FOR_GDB, ABOUT_GENERAL, set_fds, 0,
 	  "of `mmattach gdb`: what gdbscripts/mmleak.py passes" },
 	{ "quiet", 'q', NULL, FOR_ALL, ABOUT_GENERAL, FLAG(quiet), "print no messages but errors, no progress" },
@@ -371,6 +378,5 @@ const struct option_line option_table[] = {
 	  "print help, of a command if one is given" },
 };
 
-_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= 64,
-	       "which lines were given is a bit each of a uint64_t (options_check.h)");
+_Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTION_LINES_MAX, "options.c");
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);

@@ -27,13 +27,13 @@
 #include "base/statusline.h"
 #include "base/version.h"
 
-#define COMMANDS "watch, top, report, diff, shrink, import, scan, probes and repair"
+#define COMMANDS "watch, top, report, diff, shrink, merge, import, scan, probes and repair"
 
 struct parser {
 	int argc;
 	char **argv;
 	int at;
-	uint64_t used;		/* bit per line of the table that was given */
+	bool used[OPTION_LINES_MAX];	/* by line of the table: it was given */
 	bool command_given;
 	struct options *o;
 	struct usage_error *err;
@@ -80,7 +80,7 @@ static int apply(struct parser *p, const struct option_line *line, const char *s
 		arg = next_argument(p);
 	if (line->arg && !arg)
 		return refuse_missing(p, line, shown);
-	p->used |= 1ull << (line - option_table);
+	p->used[line - option_table] = true;
 	if (line->handler)
 		return line->handler(p->o, arg, p->err);
 	*(bool *)((char *)p->o + line->flag) = true;
@@ -328,8 +328,12 @@ void options_fini(struct options *o)
 	fini_list(&o->shown.ignore);
 	fini_list(&o->shown.suppressions);
 	fini_list(&o->files);
+	free(o->many.pids);
+	o->many.pids = NULL;
+	o->many.npids = 0;
 	free(o->single.block_family);
 	fini_list(&o->with_traces);
+	fini_list(&o->labels);
 	free(o->single.block_at);
 	free(o->single.who_points_at);
 	o->single.block_family = NULL;

@@ -2,11 +2,12 @@
 /*
  * options: the command line as plain data.
  *
- *	mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM ARG...)
+ *	mmattach [watch] [options] (-p PID,... | -n NAME | --tree PID | --cgroup PATH ... | -- PROGRAM ARG...)
  *	mmattach top [options] (TRACE | -p PID | -n NAME)
- *	mmattach report [options] TRACE...
+ *	mmattach report [options] (TRACE... | FOLDER)
  *	mmattach diff [options] OLD NEW
  *	mmattach shrink TRACE... -o OUT
+ *	mmattach merge [options] (TRACE | FOLDER)... -o OUT
  *	mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT
  *	mmattach scan [options] (-p PID | -n NAME | --core FILE [--exe FILE])
  *	mmattach probes [options] [-p PID | -n NAME]
@@ -49,6 +50,7 @@ enum command {
 	COMMAND_REPORT,
 	COMMAND_DIFF,
 	COMMAND_SHRINK,
+	COMMAND_MERGE,
 	COMMAND_IMPORT,
 	COMMAND_SCAN,
 	COMMAND_TOP,
@@ -102,6 +104,7 @@ struct options_shown {
 	bool gen_suppressions;
 	bool keep_wrappers;
 	bool per_object;
+	bool by_process;		/* of a merged trace: a table of processes, and no groups */
 	unsigned verdicts;		/* a bit for each enum verdict; 0: all */
 	enum color_wish color;
 };
@@ -117,11 +120,22 @@ struct options_single {
 	enum verdict who_points_at_verdict;	/* of a watch, instead: blocks with it; UNKNOWN: none */
 };
 
+/* Several processes, each with a watch of its own (attach/many). */
+struct options_many {
+	pid_t *pids;			/* of -p */
+	size_t npids;
+	bool all;			/* all that have the name of -n */
+	pid_t tree;			/* it and its descendants; 0: not given */
+	const char *cgroup, *unit, *container;	/* NULL: not given */
+	bool budget_shared;		/* the budget is for all of them together */
+};
+
 struct options {
 	enum command command;
 	/* Of COMMAND_HELP; NULL: the overview. Else the word of the command line that names the command, or NULL. */
 	const char *help_topic;
-	pid_t pid;			/* 0: not given */
+	pid_t pid;			/* the first of `many`; 0: not given */
+	struct options_many many;	/* of watch: several processes */
 	/* of COMMAND_GDB: hits, control, memory (keeper/shared/wire.h, gdb.h); the first 0: not given */
 	int gdb_fds[3];
 	const char *name;		/* NULL: not given */
@@ -150,10 +164,14 @@ struct options {
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: reported leaks are not an error */
 	enum import_kind import;
-	bool follow;			/* of report: the trace is still being written */
+	/* of report: the trace is still being written; of watch: new processes are watched, too */
+	bool follow;
+	bool member;			/* this is the watch of one of several processes */
 	bool json;			/* of probes */
+	struct option_list labels;	/* of merge */
+	bool skip_damaged;		/* of merge, and of a report of a folder */
 	const char *maps;		/* NULL: none */
-	struct option_list files;	/* of report, diff, shrink, import */
+	struct option_list files;	/* of report, diff, shrink, merge, import */
 	bool quiet, verbose;
 	bool no_pager;
 	const char *debug;		/* NULL: none */

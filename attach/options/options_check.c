@@ -8,6 +8,8 @@
 #include "attach/options/option_budget.h"
 #include "attach/options/option_engine.h"
 #include "attach/options/option_format.h"
+#include "attach/options/option_many.h"
+#include "attach/options/option_merge.h"
 #include "attach/options/option_scan.h"
 #include "attach/options/option_table.h"
 
@@ -15,7 +17,8 @@ const char *options_command_name(enum command c)
 {
 	static const char *const names[] = {
 		[COMMAND_WATCH] = "watch", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
-		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink", [COMMAND_IMPORT] = "import",
+		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink",
+		[COMMAND_MERGE] = "merge", [COMMAND_IMPORT] = "import",
 		[COMMAND_SCAN] = "scan", [COMMAND_TOP] = "top", [COMMAND_GDB] = "gdb",
 	};
 
@@ -24,8 +27,8 @@ const char *options_command_name(enum command c)
 
 bool command_takes_files(enum command c)
 {
-	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_IMPORT ||
-	       c == COMMAND_TOP;
+	return c == COMMAND_REPORT || c == COMMAND_DIFF || c == COMMAND_SHRINK || c == COMMAND_MERGE ||
+	       c == COMMAND_IMPORT || c == COMMAND_TOP;
 }
 
 static void refuse_option(const struct options *o, const struct option_line *line, struct usage_error *err)
@@ -50,10 +53,10 @@ static bool is_for_watch_only(const struct option_line *line)
 	return line->commands & FOR_WATCH && line->commands != FOR_ALL && strcmp(line->name, "interval") != 0;
 }
 
-static int check_watched(const struct options *o, uint64_t used, struct usage_error *err)
+static int check_watched(const struct options *o, const bool *used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count && o->command == COMMAND_TOP && o->files.n; i++) {
-		if (!(used >> i & 1) || !is_for_watch_only(&option_table[i]) || o->pid || o->name)
+		if (!used[i] || !is_for_watch_only(&option_table[i]) || o->pid || o->name)
 			continue;
 		usage_refuse(err, "--%s: a trace is shown, and nothing is watched", option_table[i].name);
 		return usage_advise(err, "it is for a watch: mmattach top -p PID");
@@ -80,10 +83,10 @@ static int check_follow(const struct options *o, struct usage_error *err)
 }
 
 /* Options that do not apply to the command are refused rather than ignored. */
-static int check_used(const struct options *o, uint64_t used, struct usage_error *err)
+static int check_used(const struct options *o, const bool *used, struct usage_error *err)
 {
 	for (size_t i = 0; i < option_count; i++) {
-		if (!(used >> i & 1) || (option_table[i].commands >> o->command & 1))
+		if (!used[i] || (option_table[i].commands >> o->command & 1))
 			continue;
 		refuse_option(o, &option_table[i], err);
 		return -EINVAL;
@@ -93,8 +96,10 @@ static int check_used(const struct options *o, uint64_t used, struct usage_error
 
 static int check_target(const struct options *o, struct usage_error *err)
 {
-	int given = !!o->pid + !!o->name + !!o->program;
+	int given = !!o->pid + !!o->name + !!o->program + option_many_groups(o);
 
+	if (given > 1 && option_many_groups(o))
+		return usage_refuse(err, "--tree, --cgroup, --unit, --container, -p, -n and --: only one of them");
 	if (given > 1 && !(o->command == COMMAND_SCAN && o->program)) {
 		usage_refuse(err, "%s: only one process can be watched",
 		       !o->program ? "-p and -n" : o->pid ? "-p and --" : "-n and --");
@@ -176,7 +181,8 @@ static int check_files(const struct options *o, struct usage_error *err)
 								 : "",
 				    o->command == COMMAND_REPORT ? "" : " -o OUT");
 	}
-	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_IMPORT) && !o->output) {
+	if ((o->command == COMMAND_SHRINK || o->command == COMMAND_MERGE || o->command == COMMAND_IMPORT) &&
+	    !o->output) {
 		usage_refuse(err, "%s needs the name of the file to write", options_command_name(o->command));
 		return usage_advise(err, "-o OUT.mmt");
 	}
@@ -257,12 +263,14 @@ static int check_growth(const struct options *o, struct usage_error *err)
 	return usage_advise(err, "together with others: --family libc,growth");
 }
 
-int options_check(const struct options *o, uint64_t used, struct usage_error *err)
+int options_check(const struct options *o, const bool *used, struct usage_error *err)
 {
 	int ret = check_used(o, used, err);
 
 	if (ret == 0)
 		ret = check_watched(o, used, err);
+	if (ret == 0)
+		ret = option_many_check(o, err);
 	if (ret == 0)
 		ret = check_target(o, err);
 	if (ret == 0)
@@ -285,6 +293,8 @@ int options_check(const struct options *o, uint64_t used, struct usage_error *er
 		ret = option_engine_check(o, err);
 	if (ret == 0)
 		ret = option_scan_check(o, err);
+	if (ret == 0)
+		ret = option_merge_check(o, err);
 	if (ret == 0 && o->quiet && o->verbose)
 		ret = usage_refuse(err, "-q and -v contradict each other");
 	return ret;

@@ -4,12 +4,11 @@
 #define MM_OPTIONS_CHECK_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "attach/options/options.h"
 
-/* @used: a bit for each line of option_table that was given. 0, or -EINVAL with @err filled. */
-must_check int options_check(const struct options *o, uint64_t used, struct usage_error *err);
+/* @used: for each line of option_table whether it was given. 0, or -EINVAL with @err filled. */
+must_check int options_check(const struct options *o, const bool *used, struct usage_error *err);
 
 /* The command's word, of commands before COMMAND_HELP. */
 const char *options_command_name(enum command c);

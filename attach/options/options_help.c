@@ -238,7 +238,7 @@ static void help_all(FILE *out)
 
 static void overview_options(FILE *out)
 {
-	static const char *const most_used[] = { "pid", "duration", "output", "budget" };
+	static const char *const most_used[] = { "pid", "output", "budget" };
 
 	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
 		for (size_t k = 0; k < option_count; k++)
@@ -296,7 +296,9 @@ void options_usage(FILE *out)
 
 void options_help(const char *topic, FILE *out)
 {
-	const struct help_topic *t = topic ? help_topic_find(topic) : NULL;
+	/* --all is an option, too */
+	const bool all = topic && !strcmp(topic, OPTIONS_HELP_ALL);
+	const struct help_topic *t = topic && !all ? help_topic_find(topic) : NULL;
 
 	if (t && help_topic_is_command(t))
 		help_command(t, out);

@@ -173,6 +173,7 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 	}
 	if (!answers_only(r))
 		out->lookup = NULL;
+	out->by_process = r->opt->shown.by_process;
 	out->round = r->round;
 	out->color = reporting_color(r);
 	out->columns = reporting_columns(r);

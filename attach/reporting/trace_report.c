@@ -19,6 +19,8 @@
 #include "base/endsignals.h"
 #include "base/log.h"
 #include "report/groups/groups.h"
+#include "report/merge/merge.h"
+#include "report/merge/merge_folder.h"
 #include "report/tracefiles/replay.h"
 
 #define INTERVAL_S 10
@@ -51,14 +53,52 @@ static int settle_and_name(const struct options *opt, struct ledger *l)
 
 /* --- traces that are complete --- */
 
+/* A folder stands for the traces in it, of several processes. */
+static int merge_folders(const struct options *opt, const char *const *paths, size_t n, struct ledger *l)
+{
+	const struct merge_options merge = { .skip_damaged = opt->skip_damaged };
+	struct merge_folder folder;
+	int r = merge_folder_list(paths, n, NULL, opt->output, &folder);
+
+	if (r == 0)
+		r = merge_files(folder.inputs, folder.n, &merge, l);
+	else if (ledger_init(l) < 0)
+		r = -ENOMEM;
+	merge_folder_fini(&folder);
+	return r;
+}
+
+/* A merged trace has sums, and no blocks. */
+static int refuse_single_blocks(const struct options *opt, const struct ledger *l)
+{
+	const char *option = opt->shown.older_than_ns	 ? "--older-than"
+			     : opt->single.block_entry ? "--block-list"
+			     : opt->single.nblock_at   ? "--block-at"
+			     : opt->shown.per_object   ? "--per-object"
+						       : NULL;
+
+	if (!ledger_is_merged(l) && opt->shown.by_process) {
+		log_error("--by process: the trace is of one process");
+		log_hint("`mmattach merge` makes one trace of several processes");
+		return -EINVAL;
+	}
+	if (!ledger_is_merged(l) || !option)
+		return 0;
+	log_error("%s: a merged trace has sums of many processes, and no single blocks", option);
+	log_hint("ask the trace of one process");
+	return -EINVAL;
+}
+
 int trace_report_summary(const struct options *opt, struct reporting *reporting, const char *const *paths,
 			 size_t n, struct summary *out)
 {
 	const struct replay_options replay = { .keep_orphans = false };
 	struct ledger l;
-	int r = replay_files(paths, n, &replay, &l);
+	int r = merge_folder_is_among(paths, n) ? merge_folders(opt, paths, n, &l) : replay_files(paths, n, &replay, &l);
 
 	summary_init(out);
+	if (r == 0)
+		r = refuse_single_blocks(opt, &l);
 	if (r == 0)
 		r = settle_and_name(opt, &l);
 	if (r == 0) {
@@ -67,6 +107,17 @@ int trace_report_summary(const struct options *opt, struct reporting *reporting,
 	}
 	ledger_fini(&l);
 	return r < 0 ? r : summary_error(out);
+}
+
+int trace_report_of_ledger(const struct options *opt, struct reporting *reporting, struct ledger *l,
+			   struct summary *out)
+{
+	int r = settle_and_name(opt, l);
+
+	if (r == 0)
+		return reporting_summary(reporting, l, out);
+	summary_init(out);
+	return r;
 }
 
 int trace_report(const struct options *opt, const char *const *paths, size_t n)

@@ -11,6 +11,10 @@
 must_check int trace_report_summary(const struct options *opt, struct reporting *reporting,
 				    const char *const *paths, size_t n, struct summary *out);
 
+/* The same of a ledger that was read already. */
+must_check int trace_report_of_ledger(const struct options *opt, struct reporting *reporting, struct ledger *l,
+				      struct summary *out);
+
 /* Print their report. The exit status. */
 int trace_report(const struct options *opt, const char *const *paths, size_t n);
 

@@ -74,15 +74,16 @@ static bool base_name_is(const char *path, const char *name)
 	return path && !strcmp(slash ? slash + 1 : path, name);
 }
 
-static bool is_called(const struct target_info *t, const char *name)
+bool target_is_called(const char *comm, const char *exe, const char *argv0, const char *name)
 {
-	return !strcmp(t->comm, name) || base_name_is(t->exe, name) || base_name_is(t->argv[0], name);
+	return !strcmp(comm, name) || base_name_is(exe, name) || base_name_is(argv0, name);
 }
 
 /* Is @t one that is looked for? Not if it has ended. */
 static bool wanted(const struct target_info *t, const char *name)
 {
-	return t->state != 'Z' && t->state != 'X' && is_called(t, name);
+	return t->state != 'Z' && t->state != 'X' &&
+	       target_is_called(t->comm, t->exe, t->argv[0], name);
 }
 
 /* Add the process @pid if it is called @name. A process that has ended meanwhile is no error. 0 or -ENOMEM. */

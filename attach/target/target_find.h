@@ -10,6 +10,7 @@
 #ifndef MM_TARGET_FIND_H
 #define MM_TARGET_FIND_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/cleanup.h"
@@ -21,5 +22,8 @@
  * @listing; -ENOMEM, -errno of reading /proc.
  */
 must_check int target_find(const char *name, pid_t *pid, struct strbuf *listing);
+
+/* Is a process with these called @name? @exe and @argv0: NULL or "" if they are not known. */
+bool target_is_called(const char *comm, const char *exe, const char *argv0, const char *name);
 
 #endif

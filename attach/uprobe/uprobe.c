@@ -80,8 +80,15 @@ static struct uprobe *make(pid_t pid, struct shared *shared)
 	return u;
 }
 
+/* Many watches have small rings, here as there. */
+static uint32_t ring_of(const struct shared *shared)
+{
+	return shared->ring.size < SHARED_RING ? UPROBE_RING_SMALL : UPROBE_RING;
+}
+
 int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n)
 {
+	struct uprobe_settings set = { .pid = pid, .ring_bytes = ring_of(shared), .way = way_of(way) };
 	struct uprobe *u;
 	int r;
 
@@ -93,10 +100,12 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	u = make(pid, shared);
 	if (!u)
 		return -ENOMEM;
-	atomic_store(&shared->threads, target_status_number(pid, "Threads"));
-	r = uprobe_kernel_open(pid, atomic_load(&shared->threads), way_of(way), &u->kernel, why, n);
+	set.threads = target_status_number(pid, "Threads");
+	atomic_store(&shared->threads, set.threads);
+	u->inherits = shared->inherits && !target_status_number(pid, "TracerPid");
+	r = uprobe_kernel_open(&set, &u->kernel, why, n);
 	if (r == 0)
-		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), UPROBE_RING);
+		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), set.ring_bytes);
 	if (r == 0)
 		r = open_fds(u);
 	if (r < 0) {

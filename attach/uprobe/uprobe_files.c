@@ -11,11 +11,11 @@
 
 #define INT3 0xcc
 
-int uprobe_files_init(struct uprobe_files *f, pid_t pid)
+int uprobe_files_init(struct uprobe_files *f, pid_t pid, bool inherits)
 {
 	char path[64];
 
-	*f = (struct uprobe_files){ .pid = pid, .mem = -1, .maps = PROCMAPS_INIT };
+	*f = (struct uprobe_files){ .pid = pid, .mem = -1, .maps = PROCMAPS_INIT, .inherits = inherits };
 	f->mem = procfs_open_mem(pid);
 	if (f->mem < 0)
 		return f->mem;
@@ -68,7 +68,7 @@ bool uprobe_files_same(const struct uprobe_files *f, int fd, const struct site *
 		return false;
 	if (pread(f->mem, now, n, (off_t)s->addr) != (ssize_t)n)
 		return false;
-	if (now[0] == INT3 && s->bytes[0] != INT3 && is_probed_for_all(fd, offset))
+	if (now[0] == INT3 && s->bytes[0] != INT3 && (f->inherits || is_probed_for_all(fd, offset)))
 		now[0] = s->bytes[0];
 	return !memcmp(now, s->bytes, n);
 }

@@ -18,10 +18,15 @@ struct uprobe_files {
 	pid_t pid;
 	int mem;			/* /proc/PID/mem */
 	struct procmaps maps;
+	bool inherits;			/* an int3 of the kernel's may be inherited */
 };
 
-/* The mappings of @pid as they are now. 0 or -errno; uprobe_files_fini in any case. */
-must_check int uprobe_files_init(struct uprobe_files *f, pid_t pid);
+/*
+ * The mappings of @pid as they are now. @inherits: its parent was watched when it was forked, and it has no tracer: an
+ * int3 at a site is the kernel's, copied from there, and the kernel takes it for the probe that it is to make. 0 or
+ * -errno; uprobe_files_fini in any case.
+ */
+must_check int uprobe_files_init(struct uprobe_files *f, pid_t pid, bool inherits);
 void uprobe_files_fini(struct uprobe_files *f);
 
 /*

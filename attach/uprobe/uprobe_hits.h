@@ -8,6 +8,7 @@
 
 #define UPROBE_SITES 4096u	/* as many as in struct shared */
 #define UPROBE_RING (32u << 20)
+#define UPROBE_RING_SMALL (4u << 20)	/* of each of many watches */
 #define UPROBE_LOADS 5u
 #define UPROBE_TEXT 64u
 #define UPROBE_HINTS 32768u	/* sizes of slices, by thread id */
@@ -122,6 +123,7 @@ struct uprobe_hint {
 /* The programs' global data, mapped by the reader. */
 struct uprobe_control {
 	unsigned int tgid;		/* the target */
+	unsigned int ring_bytes;	/* of the ring: UPROBE_RING, or UPROBE_RING_SMALL */
 	unsigned int slice_bytes;	/* the most that is copied of a stack */
 	unsigned int slice_guess;	/* of a thread of which nothing is known, when the ring fills */
 	unsigned int sleeping;		/* the reader waits to be woken */

@@ -39,7 +39,7 @@ extern const uint64_t uprobe_object_size;
 
 struct uprobe_kernel {
 	pid_t pid;
-	uint32_t threads;
+	uint32_t threads, ring_bytes;
 	enum uprobe_way way;
 	struct bpf_object *object;
 	int at_site, at_session;
@@ -105,6 +105,11 @@ static void size_calls(struct bpf_object *o, uint32_t threads)
 		(void)!bpf_map__set_max_entries(calls, (uint32_t)wanted);
 }
 
+static void size_ring(struct bpf_object *o, uint32_t bytes)
+{
+	(void)!bpf_map__set_max_entries(bpf_object__find_map_by_name(o, "ring"), bytes);
+}
+
 static int load(struct uprobe_kernel *k, enum uprobe_way way)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "mmattach");
@@ -119,6 +124,7 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	size_calls(k->object, k->threads);
+	size_ring(k->object, k->ring_bytes);
 	r = bpf_object__load(k->object);
 	if (r < 0) {
 		bpf_object__close(k->object);
@@ -221,24 +227,24 @@ static void explain(int r, char *why, size_t n)
 		snprintf(why, n, "the kernel does not take the BPF programs: %s", strerror(-r));
 }
 
-int uprobe_kernel_open(pid_t pid, uint32_t threads, enum uprobe_way way, struct uprobe_kernel **out, char *why,
-		       size_t n)
+int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel **out, char *why, size_t n)
 {
 	struct uprobe_kernel *k = calloc(1, sizeof(*k));
 	int r;
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = pid, .threads = threads, .at_site = -1, .at_session = -1,
+	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes, .at_site = -1, .at_session = -1,
 				     .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
-	r = load_one_way(k, way);
+	r = load_one_way(k, set->way);
 	if (r == 0)
 		r = map_control(k);
 	if (r == 0)
 		r = watch_process(k);
 	if (r == 0) {
-		k->control->tgid = (unsigned)pid;
+		k->control->tgid = (unsigned)k->pid;
+		k->control->ring_bytes = k->ring_bytes;
 		r = k->way == UPROBE_WAY_SESSION ? look_at_stacks(k) : 0;
 	}
 	if (r < 0) {

@@ -37,12 +37,15 @@ struct uprobe_links {
 
 struct uprobe_kernel;
 
-/*
- * Load the programs, for the process @pid, which has @threads threads now. UPROBE_WAY_AUTO: the first way that this
- * kernel has. 0; -EPERM, -ENOSYS and others: @why is the reason, for the user.
- */
-must_check int uprobe_kernel_open(pid_t pid, uint32_t threads, enum uprobe_way way, struct uprobe_kernel **out,
-				  char *why, size_t n);
+struct uprobe_settings {
+	pid_t pid;
+	uint32_t threads;		/* of it, now */
+	uint32_t ring_bytes;		/* a power of two */
+	enum uprobe_way way;		/* UPROBE_WAY_AUTO: the first one that this kernel has */
+};
+
+/* Load the programs. 0; -EPERM, -ENOSYS and others: @why is the reason, for the user. */
+must_check int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel **out, char *why, size_t n);
 void uprobe_kernel_close(struct uprobe_kernel *k);
 
 /* May functions have return probes (uprobe_may_return)? */

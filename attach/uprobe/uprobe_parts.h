@@ -48,6 +48,7 @@ struct uprobe {
 	bool closing;
 	bool wants_files, own_files;	/* of the closer: file descriptors of its own */
 	sem_t begun;
+	bool inherits;			/* uprobe_files.h */
 };
 
 static inline uint32_t uprobe_smaller(uint32_t a, uint32_t b)

@@ -11,7 +11,7 @@
 /* The reader polls while there is something to read; it is woken if it sleeps, or a quarter is full. */
 static __always_inline __u64 wake(__u64 unread)
 {
-	return control.sleeping || unread > UPROBE_RING / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+	return control.sleeping || unread > control.ring_bytes / 4 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline void fill_head(struct uprobe_head *h, __u64 site, __u16 kind, __u16 flags)
@@ -277,7 +277,7 @@ static __always_inline __u32 slice_unknown(__u64 sp, __u64 unread)
 		n = BPF_CORE_READ(t, thread.fsbase) - sp;
 	if (n <= control.slice_bytes)
 		return (__u32)n;
-	return unread < UPROBE_RING / 8 ? control.slice_bytes : control.slice_guess;
+	return unread < control.ring_bytes / 8 ? control.slice_bytes : control.slice_guess;
 }
 
 /* Bytes of stack that are worth copying of this thread (attach/stacks/slice_size.h), as shared_slice() has it. */
@@ -301,7 +301,7 @@ static __always_inline int put_hit(struct pt_regs *ctx, const struct uprobe_site
 	const __u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	const __u32 want = s->flags & UPROBE_SLICE ? slice_wanted(ctx->rsp, unread) : 0;
 
-	if (unread > UPROBE_RING / 4 * 3)
+	if (unread > control.ring_bytes / 4 * 3)
 		return lose();
 	if (want <= 64)
 		return put_sized(ctx, s, n, want, 64);

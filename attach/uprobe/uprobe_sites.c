@@ -191,7 +191,7 @@ int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 	/* a module that was loaded at the end: of it nothing will be recorded */
 	if (u->left)
 		return 0;
-	r = uprobe_files_init(&files, u->pid);
+	r = uprobe_files_init(&files, u->pid, u->inherits);
 	for (collect(u, &files, sites, r == 0 ? n : 0, done, &b); r == 0 && b.n;
 	     collect(u, &files, sites, n, done, &b))
 		attach(u, &files, &b);

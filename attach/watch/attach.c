@@ -26,6 +26,7 @@
 #include "attach/target/linker.h"
 #include "attach/target/rehearse.h"
 #include "attach/watch/facts.h"
+#include "attach/watch/member.h"
 #include "attach/watch/session.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -231,7 +232,7 @@ static void prepare_watch(struct session *s)
 		.backtrace = s->backtrace,
 		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
 		.line = { .duration_ns = s->opt->duration_ns },
-		.start_ns = link_clock_ns(),
+		.start_ns = link_clock_ns(), .followed = s->opt->follow,
 	};
 }
 
@@ -333,6 +334,7 @@ int attach_to_program(struct session *s, int argc, char **argv)
 		return r;
 	}
 	s->spawned = true;
+	member_spawned(s->member, s->spawn.pid);
 	s->at.link.shared->hold_end = s->hold_end;
 	r = target_read(s->spawn.pid, &s->at.target);
 	s->at.link.shared->lose_sigtrap = s->opt->lose_sigtrap;

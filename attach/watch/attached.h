@@ -31,6 +31,7 @@ struct attached {
 	bool under_gdb;		/* gdb is the tracer at present */
 	bool linked;
 	bool no_uprobe;		/* the kernel's probes cannot be had */
+	bool inherits;		/* as in struct shared */
 	bool inside;		/* an `in` rule: not with the kernel's probes */
 };
 

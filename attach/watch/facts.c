@@ -370,7 +370,7 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "%" PRIu64 " releases were forgotten: if one of these blocks was released "
 			      "again, that counts as an older block's", forgotten);
-	if (w->children)
+	if (!w->followed && w->children)
 		recorder_note(r, t,
 			      "%" PRIu64 " child processes were forked meanwhile; they were not watched",
 			      w->children);

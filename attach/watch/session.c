@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "attach/control/link.h"
+#include "attach/events/recorder.h"
+#include "attach/events/tally.h"
 #include "attach/options/option_engine.h"
 #include "attach/options/options.h"
 #include "attach/options/ruleset.h"
@@ -19,6 +21,7 @@
 #include "attach/watch/attach.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/gdb.h"
+#include "attach/watch/member.h"
 #include "attach/watch/session_record.h"
 #include "attach/watch/session_report.h"
 #include "attach/watch/session_verdicts.h"
@@ -49,6 +52,9 @@ static int open_signals(struct session *s)
 
 	sigaddset(&set, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &set, &s->before.mask);
+	/* its starter has blocked them already, so that none ends it before this */
+	if (s->member)
+		s->before.mask = s->member->mask;
 	sigaction(SIGPIPE, &ignore, &s->before.pipe);
 	/* with a ulimit -f, writing then fails with EFBIG */
 	sigaction(SIGXFSZ, &ignore, &s->before.xfsz);
@@ -75,10 +81,23 @@ static void make_interim(struct session *s, uint64_t now_ns)
 		session_verdicts_drop(s);
 }
 
+static void show_member(const struct session *s)
+{
+	struct member *m = s->member;
+	const struct ledger *l = &s->recorder->ledger;
+
+	if (!m)
+		return;
+	atomic_store(&m->events, s->tally->events);
+	atomic_store(&m->blocks, l->held_blocks);
+	atomic_store(&m->bytes, l->held_bytes);
+}
+
 static enum watch_end tick(void *ctx, uint64_t now_ns)
 {
 	struct session *s = ctx;
 
+	show_member(s);
 	session_record_tick(s, now_ns);
 	if (s->watch.report_now)
 		interim_ask(&s->interim);
@@ -97,6 +116,34 @@ static void at_end(void *ctx)
 	s->processes.pid = s->at.target.pid;
 	processes_sample(&s->processes, s->recorder, link_clock_ns(), true);
 	session_verdicts_at_end(s);
+}
+
+/*
+ * A member's process may have allocated before it was found. In steps, so that a report of many processes has few
+ * different ones.
+ */
+static void note_missed(struct session *s, uint64_t now_ns)
+{
+	static const unsigned steps_ms[] = { 100, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 10000 };
+	const size_t n = sizeof(steps_ms) / sizeof(steps_ms[0]);
+	const uint64_t missed_ms = member_missed_ms(s->member), t = recorder_time(s->recorder, now_ns);
+	size_t i = 0;
+
+	while (i < n && missed_ms > steps_ms[i])
+		i++;
+	if (!missed_ms)
+		return;
+	if (i < n)
+		recorder_note(s->recorder, t, "watched from at most %u ms after its start", steps_ms[i]);
+	else
+		recorder_note(s->recorder, t, "watched from more than %u s after its start", steps_ms[n - 1] / 1000);
+}
+
+static void begin_member(struct session *s, uint64_t now_ns)
+{
+	note_missed(s, now_ns);
+	log_divert(NULL, 0);
+	member_set(s->member, MEMBER_WATCHING);
 }
 
 static void begin(struct session *s)
@@ -125,7 +172,10 @@ static void begin(struct session *s)
 		gdb_begin(s);
 		return;
 	}
-	attach_announce(s);
+	if (s->member)
+		begin_member(s, now);
+	else
+		attach_announce(s);
 }
 
 /* --- closing --- */
@@ -187,6 +237,15 @@ static void let_signals_end_us(const struct session *s)
 	sigprocmask(SIG_SETMASK, &s->before.mask, NULL);
 }
 
+/*
+ * A watch that begins under gdb ends with a trace: a user who wants a report makes one from it. So does a watch that
+ * is one of several, of whose traces the report is made.
+ */
+static bool makes_report(const struct session *s)
+{
+	return s->opt->command != COMMAND_GDB && !s->member;
+}
+
 static int report(struct session *s)
 {
 	int r, trace;
@@ -196,13 +255,18 @@ static int report(struct session *s)
 	interim_end(&s->interim, s->signals);
 	interim_end(&s->metrics, s->signals);
 	facts_log_missing(&s->watch);
+	member_take_turn(s->member);
 	r = session_record_end(s, &trace);
+	member_give_turn(s->member);
 	if (s->at.link.uprobe)
 		uprobe_wait_left(s->at.link.uprobe);
-	let_signals_end_us(s);
-	/* a watch that begins under gdb ends with a trace: a user who wants a report makes one from it */
-	if (r == 0 && s->opt->command != COMMAND_GDB)
+	/* a member may have a folder to remove yet; one that has started a program waits for that */
+	if (!s->member || s->spawned)
+		let_signals_end_us(s);
+	if (r == 0 && makes_report(s))
 		r = session_report_print(s);
+	if (r == 0 && trace == 0)
+		member_set(s->member, MEMBER_DONE);
 	return r < 0 ? r : trace;
 }
 
@@ -218,12 +282,21 @@ static void close_session(struct session *s)
 	ruleset_fini(&s->rules);
 }
 
+static void end_member(struct session *s)
+{
+	if (!s->member)
+		return;
+	atomic_store(&s->member->end, s->watch.end);
+	member_set(s->member, MEMBER_LEAVING);
+}
+
 static int watch_and_report(struct session *s)
 {
 	int r;
 
 	begin(s);
 	watch_run(&s->watch);
+	end_member(s);
 	leave(s);
 	r = report(s);
 	gdb_end(s, r);
@@ -274,7 +347,7 @@ static bool has_inside(const struct ruleset *rules)
 	return false;
 }
 
-int session_run(const struct options *opt, int argc, char **argv)
+int session_run(const struct options *opt, struct member *member, int argc, char **argv)
 {
 	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
 	int status = 1, r;
@@ -284,6 +357,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 		return 1;
 	}
 	s->opt = opt;
+	s->member = member;
 	s->argc = argc;
 	s->argv = argv;
 	openfiles_raise(&s->before.files);
@@ -292,6 +366,7 @@ int session_run(const struct options *opt, int argc, char **argv)
 	s->at = (struct attached)ATTACHED_INIT;
 	s->at.opt = opt;
 	s->at.under_gdb = opt->command == COMMAND_GDB;
+	s->at.inherits = member && member->born_ns;
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);

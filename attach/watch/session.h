@@ -29,6 +29,7 @@ struct backtrace;
 struct verdict_snapshot;
 struct verdict_asked;
 struct options;
+struct member;
 struct planting;
 struct recorder;
 struct reporting;
@@ -41,6 +42,7 @@ struct tally;
  */
 struct session {
 	const struct options *opt;
+	struct member *member;		/* of a watch that is one of several; else NULL */
 	int argc;
 	char **argv;			/* the command line: a keeper overwrites its copy with its own name */
 	struct ruleset rules;
@@ -74,7 +76,10 @@ struct session {
 	uint64_t end_ns;	/* when the watch ended; 0: it has not */
 };
 
-/* Watch as @opt says. Returns the exit status. */
-must_check int session_run(const struct options *opt, int argc, char **argv);
+/*
+ * Watch as @opt says. Returns the exit status. @member: NULL, or this watch is one of several: it writes a trace, and
+ * makes no report.
+ */
+must_check int session_run(const struct options *opt, struct member *member, int argc, char **argv);
 
 #endif

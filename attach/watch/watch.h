@@ -100,6 +100,7 @@ struct watch {
 	void (*asked)(void *ctx);
 	void (*moved)(void *ctx, pid_t pid);
 	void *gdb_ctx;
+	bool followed;			/* new children get watches of their own */
 	bool closed;			/* further records are not part of the watch any more */
 	enum watch_end end;
 };

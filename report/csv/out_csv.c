@@ -14,7 +14,8 @@
 	"growth,bytes_per_minute,since_s,stack_end," CSV_WHERE ",tag,net,indirect_blocks,indirect_bytes,"    \
 	"turnover,seen,followed,allocs_per_minute,kept_bytes_per_minute,kept_bytes_low,kept_bytes_high,"     \
 	"share_kept,share_age_s,half_s,"                                                                     \
-	"at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned"
+	"at_least,may_keep_bytes_per_minute,bytes_taken,bytes_returned,"           \
+	"processes,worst_process,worst_bytes"
 
 /* A value that is not known, or that has no bound, is an empty cell. */
 static void put_known(struct strbuf *sb, double value, bool known)
@@ -59,6 +60,27 @@ static void put_range(struct strbuf *sb, bool is_range, const struct summary_gro
 	csv_number(sb, ",", g->bytes_returned);
 }
 
+/* Of a merged trace; empty cells for others. */
+static void put_shares(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
+{
+	const struct summary_share *worst = g ? summary_worst_share(g) : NULL;
+	const struct fact_process *its = worst ? &s->processes[worst->process].its : NULL;
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	if (!worst) {
+		strbuf_puts(sb, ",,,");
+		return;
+	}
+	strbuf_printf(&name, "%s (%d)", its->comm ? its->comm : "", its->pid);
+	if (its->host)
+		strbuf_printf(&name, " on %s", its->host);
+	if (its->labels)
+		strbuf_printf(&name, ", %s", its->labels);
+	csv_number(sb, ",", g->nshares);
+	csv_string(sb, ",", strbuf_str(&name));
+	csv_number(sb, ",", worst->bytes);
+}
+
 static void put_group(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	csv_string(sb, "", g->family);
@@ -81,6 +103,7 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 	csv_number(sb, ",", g->kind.indirect_bytes);
 	put_sample(sb, g->sampled);
 	put_range(sb, summary_family(s, g->family)->ranges, g);
+	put_shares(sb, s, g);
 	csv_end(sb);
 }
 
@@ -119,6 +142,7 @@ static void put_refs(struct strbuf *sb, const struct summary_refs *r)
 	strbuf_printf(sb, ",%" PRId64 ",0,0", r->net);
 	put_sample(sb, NULL);
 	put_range(sb, false, NULL);
+	put_shares(sb, NULL, NULL);
 	csv_end(sb);
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "report/groups/freed_by.h"
+#include "report/groups/group_shares.h"
 #include "report/groups/stack_groups.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
@@ -38,6 +39,7 @@ struct maker {
 	struct summary *summary;
 	struct groupmap *groups;
 	struct stack_groups stacks;
+	struct group_shares shares;
 	struct summary_sample *judged;	/* for each stack group that has a sample, in sampled runs */
 };
 
@@ -129,7 +131,7 @@ static int add_group(struct maker *mk, struct stack_group *d)
 			  .indirect_bytes = d->live.indirect_bytes },
 		.oldest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.oldest_us) : 0,
 		.youngest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.youngest_us) : 0,
-		.sample_of = d->live.sample_of, .series = series, .samples = &sample, .nsamples = d->live.blocks ? 1 : 0,
+		.sample_of = d->live.sample_of, .series = series, .samples = &sample, .nsamples = d->live.blocks && !ledger_is_merged(mk->ledger) ? 1 : 0,
 		.stack = { .wrappers = d->wrappers,
 			   .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
 	};
@@ -145,6 +147,7 @@ static int add_group(struct maker *mk, struct stack_group *d)
 	first->has_group = true;
 	g.npoints = stack_groups_series(&mk->stacks, d, series);
 	see_growth(mk, d, &g);
+	g.nshares = group_shares_of(&mk->shares, (size_t)(d - mk->stacks.all), &g.shares);
 	if (d->sampled)
 		add_sample(mk, &mk->judged[d - mk->stacks.all], &g);
 	d->is_group = true;
@@ -215,6 +218,8 @@ static int make_groups(struct maker *mk)
 		r = stack_groups_merge(&mk->stacks);
 	if (r == 0)
 		r = judge_samples(mk);
+	if (r == 0)
+		r = group_shares_make(&mk->stacks, &mk->shares);
 	for (size_t i = 0; i < mk->stacks.n && r == 0; i++) {
 		struct stack_group *d = &mk->stacks.all[i];
 
@@ -259,14 +264,6 @@ static void add_sums(struct maker *mk)
 	}
 }
 
-static void add_histogram(struct histogram *to, const struct histogram *from)
-{
-	for (unsigned i = 0; i < HISTOGRAM_BINS; i++) {
-		to->bins[i].blocks += from->bins[i].blocks;
-		to->bins[i].bytes += from->bins[i].bytes;
-	}
-}
-
 /* Of memory: descriptors and the like have no sizes. */
 static void add_histograms(struct maker *mk)
 {
@@ -274,8 +271,8 @@ static void add_histograms(struct maker *mk)
 
 	if (text_family_is_plain(summary_family(mk->summary, name)))
 		return;
-	add_histogram(&mk->summary->sizes, &mk->stacks.sizes);
-	add_histogram(&mk->summary->ages, &mk->stacks.ages);
+	histogram_merge(&mk->summary->sizes, &mk->stacks.sizes);
+	histogram_merge(&mk->summary->ages, &mk->stacks.ages);
 }
 
 int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
@@ -293,6 +290,7 @@ int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32
 	if (r == 0 && (opt->lookup || ledger_has_verdicts(l)))
 		r = note_stacks(&mk);
 	free(mk.judged);
+	group_shares_fini(&mk.shares);
 	stack_groups_fini(&mk.stacks);
 	return r;
 }

@@ -60,6 +60,25 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 	return 0;
 }
 
+/* Of several processes the sums are known already. */
+static int add_up_merged(const struct groupmap *groups, const struct merged *m, struct addrmap *pairs)
+{
+	for (size_t i = 0; i < m->nhangs; i++) {
+		const struct merged_group *on = &m->groups[m->hangs[i].root], *g = &m->groups[m->hangs[i].group];
+		const size_t *root = groupmap_find(groups, on->family, on->stack, on->verdict),
+			     *group = groupmap_find(groups, g->family, g->stack, g->verdict);
+		struct summary_sum *sum = root && group ? addrmap_slot(pairs, pair_of(*root, *group), NULL) : NULL;
+
+		if (!root || !group)
+			continue;
+		if (!sum)
+			return -ENOMEM;
+		sum->blocks += m->hangs[i].blocks;
+		sum->bytes += m->hangs[i].bytes;
+	}
+	return 0;
+}
+
 static int compare(const void *pa, const void *pb)
 {
 	const struct summary_hang *a = pa, *b = pb;
@@ -99,6 +118,8 @@ int hangs_add(const struct groupmap *groups, const struct ledger *l, uint64_t ol
 		return 0;
 	addrmap_init(&pairs, sizeof(struct summary_sum));
 	r = add_up(groups, l, older_than_us, &pairs);
+	if (r == 0)
+		r = add_up_merged(groups, &l->merged, &pairs);
 	if (r == 0)
 		put(s, &pairs);
 	addrmap_fini(&pairs);

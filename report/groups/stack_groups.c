@@ -110,6 +110,40 @@ static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 	}
 }
 
+static uint64_t birth_of(const struct ledger *l, uint64_t age_us)
+{
+	return age_us < l->now_us ? l->now_us - age_us : 0;
+}
+
+/* Of several processes there are no single blocks. Only their ages are known, so @older_than_us was refused. */
+static void look_at_merged(struct stack_groups *ds, struct stock *st)
+{
+	const struct merged *m = &ds->ledger->merged;
+
+	for (size_t i = 0; i < m->ngroups; i++) {
+		const struct merged_group *g = &m->groups[i];
+		const enum verdict verdict = ds->nverdicts > 1 ? g->verdict : VERDICT_UNKNOWN;
+		const size_t slot = stack_groups_slot(ds, g->stack, verdict);
+		const struct stack_live live = {
+			.blocks = g->blocks, .bytes = g->bytes, .oldest_us = birth_of(ds->ledger, g->oldest_us),
+			.youngest_us = birth_of(ds->ledger, g->youngest_us),
+			.indirect_blocks = g->indirect_blocks, .indirect_bytes = g->indirect_bytes,
+			.sample_of = g->sample_of,
+		};
+
+		if (g->family != ds->family || !g->blocks)
+			continue;
+		ds->sums[verdict].blocks += g->blocks;
+		ds->sums[verdict].bytes += g->bytes;
+		stack_groups_add_live(&st->kept[slot], &live);
+		st->wanted[slot] = true;
+	}
+	if (ds->family < m->nbins) {
+		histogram_merge(&ds->sizes, &m->bins[ds->family].sizes);
+		histogram_merge(&ds->ages, &m->bins[ds->family].ages);
+	}
+}
+
 /* In a sample by bytes what is lost with a block is counted where it was allocated, as far as it is in the sample. */
 static void look_at_leaders(const struct stack_groups *ds, struct stock *st)
 {
@@ -388,6 +422,8 @@ static int group_stock(struct stack_groups *ds, struct stock *st)
 	if (r < 0)
 		return r;
 	look_at_blocks(ds, st);
+	if (!ds->ledger->defs.families[ds->family].refs)
+		look_at_merged(ds, st);
 	look_at_leaders(ds, st);
 	look_at_objects(ds, st);
 	look_at_samples(ds, st);

@@ -62,6 +62,27 @@ static void look_at_births(const struct stack_groups *ds, struct part *parts)
 			parts[i].points[at] += parts[i].points[at - 1];
 }
 
+/* These are bytes live at the end of each span already. */
+static int look_at_merged_births(const struct stack_groups *ds, struct part *parts)
+{
+	struct merged *m = &ds->ledger->merged;
+	int r = 0;
+
+	for (size_t i = 0; i < m->ngroups && r == 0; i++) {
+		struct merged_group *g = &m->groups[i];
+		uint32_t of = g->family == ds->family ? stack_groups_of(ds, g->stack, g->verdict) : DEFS_NONE;
+
+		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
+			continue;
+		r = series_advance(&g->births, ds->ledger->now_us, g->bytes);
+		parts[of].blocks += g->blocks;
+		parts[of].bytes += g->bytes;
+		for (uint32_t at = 0; at < MMT_SERIES_POINTS; at++)
+			parts[of].points[at] += at < g->births.n ? series_point(&g->births, at) : g->bytes;
+	}
+	return r;
+}
+
 static bool is_certain(const struct stack_group *d)
 {
 	return d->verdict == VERDICT_DEFINITE || d->verdict == VERDICT_INDIRECT;
@@ -166,6 +187,7 @@ static void split_path(struct stack_groups *ds, uint32_t first, const struct par
 int stack_groups_split(struct stack_groups *ds)
 {
 	struct part *parts;
+	int r;
 
 	if (!any_is_split(ds))
 		return 0;
@@ -173,12 +195,13 @@ int stack_groups_split(struct stack_groups *ds)
 	if (!parts)
 		return -ENOMEM;
 	look_at_births(ds, parts);
-	for (uint32_t first = 0; first < ds->n; first++) {
+	r = look_at_merged_births(ds, parts);
+	for (uint32_t first = 0; first < ds->n && r == 0; first++) {
 		struct stack_group whole = ds->all[first];
 
 		if (whole.first == first && whole.next != DEFS_NONE)
 			split_path(ds, first, parts, &whole);
 	}
 	free(parts);
-	return 0;
+	return r;
 }

@@ -9,6 +9,7 @@
 #include "report/json/json.h"
 #include "report/json/json_lookup.h"
 #include "report/json/json_memory.h"
+#include "report/json/json_processes.h"
 #include "report/json/json_sampled.h"
 #include "report/json/json_stack.h"
 #include "report/model/group_numbers.h"
@@ -244,6 +245,7 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct s
 		json_sample(sb, g->sampled);
 	if (g->sample_of.seen)
 		json_bounds(sb, g);
+	json_shares(sb, g);
 	put_growth(sb, &g->growth, "bytes_per_minute");
 	put_series(sb, g->series, g->npoints, frames);
 	put_samples(sb, g->samples, g->nsamples);
@@ -478,6 +480,7 @@ void json_summary(const struct summary *s, struct json_frames *frames, struct st
 	put_histogram(sb, "block_sizes", &s->sizes, false);
 	put_histogram(sb, "block_ages", &s->ages, true);
 	json_memory(sb, s);
+	json_processes(sb, s);
 	if (group_numbers_make(s, &numbers) == 0) {
 		put_groups(sb, s, &numbers, frames);
 		put_refs(sb, s, &numbers, frames);

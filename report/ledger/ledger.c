@@ -33,6 +33,7 @@ int ledger_init(struct ledger *l)
 	defs_init(&l->defs);
 	addrmap_init(&l->aside, sizeof(struct ledger_aside));
 	ledger_samples_init(&l->samples);
+	merged_init(&l->merged);
 	addrmap_init(&l->probe_index, sizeof(size_t));
 	addrmap_init(&l->lost_index, sizeof(size_t));
 	addrmap_init(&l->gap_index, sizeof(size_t));
@@ -73,6 +74,7 @@ void ledger_fini(struct ledger *l)
 	ledger_look_fini(&l->look);
 	ledger_samples_fini(&l->samples);
 	memories_fini(&l->memories);
+	merged_fini(&l->merged);
 	addrmap_fini(&l->aside);
 	addrmap_fini(&l->probe_index);
 	addrmap_fini(&l->lost_index);
@@ -99,7 +101,8 @@ static size_t book_memory(const struct ledger_book *book)
 size_t ledger_memory(const struct ledger *l)
 {
 	size_t sum = defs_memory(&l->defs) + addrmap_memory(&l->aside) + l->norphans * sizeof(*l->orphans) +
-		     l->look.with.size + l->look.unknown.size + ledger_samples_memory(&l->samples);
+		     l->look.with.size + l->look.unknown.size + ledger_samples_memory(&l->samples) +
+		     merged_memory(&l->merged);
 
 	for (size_t i = 0; i < l->nbooks; i++)
 		sum += book_memory(&l->books[i]);

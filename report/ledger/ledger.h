@@ -33,6 +33,7 @@
 #include "report/ledger/ledger_sample.h"
 #include "report/ledger/live.h"
 #include "report/ledger/memories.h"
+#include "report/ledger/merged/merged.h"
 #include "report/ledger/objects.h"
 #include "report/ledger/series.h"
 #include "report/ledger/verdict_list.h"
@@ -195,6 +196,7 @@ struct ledger {
 	struct ledger_verdicts look;
 	struct ledger_samples samples;
 	struct memories memories;	/* names in the pool */
+	struct merged merged;		/* of several processes: then no block is in the books */
 #define X(name, reason) uint64_t name;
 	LEDGER_DOUBTS(X)
 #undef X
@@ -232,6 +234,16 @@ bool ledger_holds(const struct ledger *l, uint32_t family, taddr addr, struct li
 
 /* The object at @addr in family index @family, or NULL. Valid until the next fact. */
 const struct object *ledger_object(const struct ledger *l, uint32_t family, taddr addr);
+
+/* Add to the list of double frees; the totals are the caller's. 0 or -ENOMEM. */
+must_check int ledger_list_twice(struct ledger *l, const struct ledger_twice *t);
+
+/* Is it of several processes? */
+bool ledger_is_merged(const struct ledger *l);
+/* Add a process to a merged ledger; its number is the next one. 0; -ENOMEM; -ENOSPC. */
+must_check int ledger_add_process(struct ledger *l, const struct fact_process *process);
+/* Count @blocks as live in a place, without a table of them. 0 or -ENOMEM. */
+must_check int ledger_add_live(struct ledger *l, uint32_t family, uint32_t stack, uint64_t blocks, uint64_t bytes);
 
 /*
  * The place of a stack, its series advanced to the ledger's time. NULL if nothing was ever counted there, or

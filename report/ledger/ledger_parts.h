@@ -10,6 +10,7 @@
  *	ledger_run.c	information about the run
  *	ledger_verdicts.c	verdicts
  *	ledger_sample.c	what a sampled run says of its stacks
+ *	ledger_merged.c	the processes of a merged trace
  */
 #ifndef MM_LEDGER_PARTS_H
 #define MM_LEDGER_PARTS_H
@@ -67,6 +68,13 @@ must_check int ledger_take_twice(struct ledger *l, const struct fact *f);
 must_check int ledger_take_verdicts(struct ledger *l, const struct fact_verdicts *look);
 must_check int ledger_take_judged(struct ledger *l, const struct fact *f);
 void ledger_look_fini(struct ledger_verdicts *look);
+
+/* MMT_PROCESS, MMT_MERGED, MMT_HANG, MMT_BINS, MMT_SAID: 0; -ENOMEM; -EINVAL: it contradicts what is known; -ENOSPC. */
+must_check int ledger_take_process(struct ledger *l, const struct fact_process *process);
+must_check int ledger_take_merged(struct ledger *l, const struct fact *f);
+must_check int ledger_take_hang(struct ledger *l, const struct fact *f);
+must_check int ledger_take_bins(struct ledger *l, const struct fact *f);
+must_check int ledger_take_said(struct ledger *l, const struct fact *f);
 
 /* May a block or object of an earlier piece be at @addr? */
 bool ledger_may_be_older(const struct ledger *l, uint32_t family, taddr addr);

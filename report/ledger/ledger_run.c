@@ -233,11 +233,26 @@ static int find_twice(struct ledger *l, const struct ledger_twice *t, struct led
 	return find_or_add(&l->twice_index, key, &l->twice, &l->ntwice, sizeof(**out), out);
 }
 
+int ledger_list_twice(struct ledger *l, const struct ledger_twice *t)
+{
+	struct ledger_twice *kept;
+	int r = find_twice(l, t, &kept);
+
+	if (r == -ENOMEM)
+		return r;
+	if (kept && r == 1)
+		*kept = (struct ledger_twice){ .family = t->family, .second = t->second, .first = t->first,
+					       .alloc = t->alloc, .sample = t->sample, .time_us = t->time_us };
+	if (kept)
+		kept->count += t->count;
+	return 0;
+}
+
 int ledger_take_twice(struct ledger *l, const struct fact *f)
 {
-	struct ledger_twice t = { .family = l->family, .sample = f->block.addr, .time_us = l->now_us },
-			    *kept = NULL;
-	uint64_t count = f->block.size + 1;
+	const uint64_t count = f->block.size + 1;
+	struct ledger_twice t = { .family = l->family, .sample = f->block.addr, .time_us = l->now_us,
+				  .count = count };
 	int r = ledger_stack_or_none(l, f->block.stack, &t.second);
 
 	if (r == 0)
@@ -245,13 +260,9 @@ int ledger_take_twice(struct ledger *l, const struct fact *f)
 	if (r == 0)
 		r = ledger_stack_or_none(l, f->block.alloc, &t.alloc);
 	if (r == 0)
-		r = find_twice(l, &t, &kept);
-	if (r < 0 && r != -ENOSPC)
+		r = ledger_list_twice(l, &t);
+	if (r < 0)
 		return r;
-	if (r == 1)
-		*kept = t;
-	if (kept)
-		kept->count += count;
 	l->frees += count;
 	l->double_frees += count;
 	return 0;
@@ -345,6 +356,16 @@ static int take(struct ledger *l, const struct fact *f)
 		return take_memory(l, f);
 	case MMT_RUNTIME:
 		return keep(l, f->runtime, &l->memories.runtime);
+	case MMT_PROCESS:
+		return ledger_take_process(l, f->process);
+	case MMT_MERGED:
+		return ledger_take_merged(l, f);
+	case MMT_HANG:
+		return ledger_take_hang(l, f);
+	case MMT_BINS:
+		return ledger_take_bins(l, f);
+	case MMT_SAID:
+		return ledger_take_said(l, f);
 	case MMT_END:
 		l->ended = true;
 		return 0;

@@ -79,7 +79,7 @@ static void merge(struct summary_group *to, const struct summary_group *g)
 }
 
 /* Add group @i of the summary to the group of the view whose index is at @at, or is going to be. */
-static void place(struct maker *mk, size_t i, size_t *at)
+static int place(struct maker *mk, size_t i, size_t *at)
 {
 	const struct summary_group *g = &mk->s->groups[i];
 	struct summary_group *to;
@@ -90,7 +90,8 @@ static void place(struct maker *mk, size_t i, size_t *at)
 		*to = *g;
 		to->series = NULL;
 		to->hangs = NULL;
-		to->npoints = to->nhangs = 0;
+		to->shares = NULL;
+		to->npoints = to->nhangs = to->nshares = 0;
 		to->split = false;
 		to->serial = *at;
 		memset(to->parts, 0, sizeof(to->parts));
@@ -101,6 +102,7 @@ static void place(struct maker *mk, size_t i, size_t *at)
 	to->parts[g->verdict] = sum_of(g);
 	mk->sources[i].to = *at;
 	mk->count[*at]++;
+	return summary_merge_shares(to, g->shares, g->nshares);
 }
 
 static bool is_few(const struct maker *mk, const struct summary_group *g, size_t beside)
@@ -111,36 +113,38 @@ static bool is_few(const struct maker *mk, const struct summary_group *g, size_t
 						   parts[VERDICT_INDIRECT].blocks;
 }
 
-static void place_lost(struct maker *mk, size_t i)
+static int place_lost(struct maker *mk, size_t i)
 {
 	const struct summary_group *g = &mk->s->groups[i];
 	const size_t stack = mk->sources[i].stack;
 	bool apart = g->verdict == VERDICT_INDIRECT && g->held && mk->sources[i].own < g->bytes;
 
-	place(mk, i, apart ? &mk->held[stack] : &mk->lost[stack]);
+	return place(mk, i, apart ? &mk->held[stack] : &mk->lost[stack]);
 }
 
-static void place_live(struct maker *mk, size_t i)
+static int place_live(struct maker *mk, size_t i)
 {
 	const struct summary_group *g = &mk->s->groups[i];
 	const size_t stack = mk->sources[i].stack;
 
 	if (is_few(mk, g, mk->lost[stack]))
-		place(mk, i, &mk->lost[stack]);
-	else if (mk->lost[stack] == NONE && is_few(mk, g, mk->held[stack]))
-		place(mk, i, &mk->held[stack]);
-	else
-		place(mk, i, &mk->live[stack]);
+		return place(mk, i, &mk->lost[stack]);
+	if (mk->lost[stack] == NONE && is_few(mk, g, mk->held[stack]))
+		return place(mk, i, &mk->held[stack]);
+	return place(mk, i, &mk->live[stack]);
 }
 
-static void place_all(struct maker *mk)
+static int place_all(struct maker *mk)
 {
-	for (size_t i = 0; i < mk->s->ngroups; i++)
+	int r = 0;
+
+	for (size_t i = 0; i < mk->s->ngroups && r == 0; i++)
 		if (summary_is_lost(mk->s->groups[i].verdict))
-			place_lost(mk, i);
-	for (size_t i = 0; i < mk->s->ngroups; i++)
+			r = place_lost(mk, i);
+	for (size_t i = 0; i < mk->s->ngroups && r == 0; i++)
 		if (!summary_is_lost(mk->s->groups[i].verdict))
-			place_live(mk, i);
+			r = place_live(mk, i);
+	return r;
 }
 
 /* The groups of a stack are a ring. */
@@ -398,9 +402,10 @@ static int make(struct maker *mk, struct by_stack *out)
 	int r;
 
 	find_stacks(mk);
-	place_all(mk);
+	r = place_all(mk);
 	name_verdicts(mk);
-	r = lost_with(mk);
+	if (r == 0)
+		r = lost_with(mk);
 	if (r == 0)
 		r = add_growth(mk);
 	if (r == 0)
@@ -432,6 +437,7 @@ void by_stack_fini(struct by_stack *b)
 	for (size_t i = 0; b->view.groups && i < b->view.ngroups; i++) {
 		free(b->view.groups[i].series);
 		free(b->view.groups[i].hangs);
+		free(b->view.groups[i].shares);
 	}
 	free(b->view.groups);
 	free(b->view.index_of);

@@ -42,6 +42,7 @@ void summary_fini(struct summary *s)
 		free(s->groups[i].sampled);
 		free(s->groups[i].hangs);
 		free(s->groups[i].freed);
+		free(s->groups[i].shares);
 	}
 	for (size_t i = 0; i < s->nrefs; i++)
 		refs_fini(&s->refs[i]);
@@ -61,6 +62,7 @@ void summary_fini(struct summary *s)
 	free(s->suppressions);
 	free(s->notes);
 	free(s->memories);
+	free(s->processes);
 	free(s->target.cmdline);
 	free(s->run.lost);
 	free(s->run.probes);
@@ -273,6 +275,8 @@ void summary_add_group(struct summary *s, const struct summary_group *group)
 	g->freed = summary_copy(s, group->freed, group->nfreed, sizeof(*g->freed));
 	g->nfreed = g->freed ? group->nfreed : 0;
 	g->sampled = summary_copy(s, group->sampled, group->sampled != NULL, sizeof(*g->sampled));
+	g->shares = summary_copy(s, group->shares, group->nshares, sizeof(*g->shares));
+	g->nshares = g->shares ? group->nshares : 0;
 	g->samples = summary_copy(s, group->samples, group->nsamples, sizeof(*g->samples));
 	g->npoints = g->series ? group->npoints : 0;
 	g->nsamples = g->samples ? group->nsamples : 0;

@@ -20,13 +20,14 @@
 #include "base/intern.h"
 #include "base/taddr.h"
 #include "base/verdict.h"
+#include "report/ledger/merged/histogram.h"
 #include "report/ledger/memories.h"
 #include "report/model/growth.h"
-#include "report/model/histogram.h"
 #include "report/model/stack.h"
 #include "report/sampling/byte_sample.h"
 #include "report/sampling/estimate.h"
 #include "report/sampling/survival.h"
+#include "trace/fact.h"
 
 struct summary_sum {
 	uint64_t blocks, bytes;
@@ -96,6 +97,18 @@ struct summary_hang {
 	uint64_t blocks, bytes;
 };
 
+/* One of the processes of a merged trace (`mmattach merge`), with strings of the summary. */
+struct summary_process {
+	struct fact_process its;	/* sums NULL */
+	struct summary_sum sums[VERDICT_COUNT];
+};
+
+/* What one process has of a group. */
+struct summary_share {
+	uint32_t process;		/* index in summary.processes */
+	uint64_t bytes;
+};
+
 /* In a sample by bytes (run.sample_bytes): between what the true numbers of live blocks and bytes are, 95 %. */
 struct summary_bounds {
 	double blocks_low, blocks_high, bytes_low, bytes_high;
@@ -139,6 +152,8 @@ struct summary_group {
 	size_t nfreed;
 	struct summary_sample *sampled;	/* NULL: the run is not sampled, or nothing is known */
 	struct byte_sample sample_of;	/* in a sample by bytes: how sure `blocks` and `bytes` are (summary_bounds_of) */
+	struct summary_share *shares;	/* in a merged trace: by process, each once */
+	size_t nshares;
 	size_t serial;			/* how many were added before it; sorting does not change it */
 };
 
@@ -351,6 +366,9 @@ struct summary {
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
 	struct summary_memory *memories;	/* of the process, and of its children */
 	size_t nmemories;
+	struct summary_process *processes;	/* of a merged trace, in the order of their content; else none */
+	size_t nprocesses;
+	bool by_process;		/* the table is to be of them, and not of groups */
 	const char *runtime;		/* the language runtime with a heap of its own; NULL: none is known */
 	const char **notes;		/* what else the reader must know, a sentence each */
 	size_t nnotes;
@@ -393,6 +411,7 @@ void summary_add_group(struct summary *s, const struct summary_group *group);
 /* Likewise; the frames of its uses must outlive @s. */
 void summary_add_refs(struct summary *s, const struct summary_refs *refs);
 void summary_add_twice(struct summary *s, const struct summary_twice *twice);	/* likewise */
+void summary_add_process(struct summary *s, const struct summary_process *process);
 void summary_add_suppression(struct summary *s, const struct summary_suppression *used);
 
 /*
@@ -492,6 +511,19 @@ size_t summary_like_uses(const struct summary_use *uses, size_t n);
 size_t summary_suspects(const struct summary_refs *r);
 
 uint64_t summary_lost_total(const struct summary *s);
+
+/* --- several processes (summary_processes.c) --- */
+
+/* Is it of a merged trace? */
+bool summary_is_merged(const struct summary *s);
+/* The share with the most bytes, of several the first one; NULL: there is none. */
+const struct summary_share *summary_worst_share(const struct summary_group *g);
+/* Add @more, which is sorted as to->shares is. 0 or -ENOMEM. The list was allocated by this function, or is empty. */
+must_check int summary_merge_shares(struct summary_group *to, const struct summary_share *more, size_t n);
+/* What is lost of a process, definitely or possibly or indirectly; of all its blocks, if it has no verdicts. */
+uint64_t summary_process_suspect(const struct summary_process *p);
+/* Indices of the processes, the worst first, in room for s->nprocesses. Those without numbers come last. */
+void summary_sort_processes(const struct summary *s, uint32_t *out);
 
 /* --- memory (summary_memory.c) --- */
 

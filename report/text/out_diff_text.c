@@ -16,6 +16,7 @@
 #include "report/text/groups/wrap.h"
 #include "report/text/text_diff_process.h"
 #include "report/text/text_filter.h"
+#include "report/text/text_processes.h"
 
 #define COLUMN_NUMBER 6
 #define COLUMN_DELTA 10
@@ -130,7 +131,10 @@ static void put_answer(struct strbuf *sb, const struct diff *d)
 {
 	bool blocks = text_counts_blocks(d->old) || text_counts_blocks(d->new);
 
-	strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
+	if (summary_is_merged(d->new))
+		text_processes_name(sb, d->new);
+	else
+		strbuf_text(sb, d->new->target.comm ? d->new->target.comm : "the process");
 	strbuf_puts(sb, ": ");
 	if (blocks)
 		put_totals(sb, d);

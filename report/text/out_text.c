@@ -21,6 +21,7 @@
 #include "report/text/text_double_frees.h"
 #include "report/text/text_filter.h"
 #include "report/text/text_head.h"
+#include "report/text/text_processes.h"
 
 static void put_groups(struct strbuf *sb, const struct overview *o)
 {
@@ -119,6 +120,12 @@ static void put_first(struct strbuf *sb, const struct summary *s)
 static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
 {
 	put_first(sb, s);
+	if (s->by_process) {
+		text_processes_table(sb, s, top);
+		strbuf_putc(sb, '\n');
+		text_head(sb, s);
+		return;
+	}
 	put_tables(sb, s, all);
 	text_double_frees(sb, s, top);
 	for (size_t i = 0; i < text_parts(s); i++) {

@@ -24,6 +24,7 @@
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_certainty.h"
 #include "report/text/text_memory.h"
+#include "report/text/text_processes.h"
 
 #define NAME_WIDTH 10
 
@@ -291,7 +292,10 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 {
 	struct text_part part;
 
-	strbuf_text(sb, s->target.comm ? s->target.comm : "the process");
+	if (summary_is_merged(s))
+		text_processes_name(sb, s);
+	else
+		strbuf_text(sb, s->target.comm ? s->target.comm : "the process");
 	if (s->target.pid)
 		strbuf_printf(sb, " (%d)", (int)s->target.pid);
 	text_part(s, 0, &part);

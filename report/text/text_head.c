@@ -17,6 +17,7 @@
 #include "report/text/text_budget.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_probes.h"
+#include "report/text/text_processes.h"
 #include "trace/endnote.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
@@ -55,23 +56,25 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 }
 
 /* Imported files of other tools have no times. */
-static void put_watched(struct strbuf *sb, const struct summary_run *run)
+static void put_watched(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	cleanup_strbuf struct strbuf start = STRBUF_INIT;
 
 	text_label(sb, "watched");
+	strbuf_puts(sb, merged ? "each for up to " : "");
 	if (run->seconds > 0)
 		format_seconds(sb, run->seconds);
 	else
 		strbuf_puts(sb, "for a time not known");
 	if (text_head_time(&start, run->start_ns))
-		strbuf_printf(sb, " from %s", strbuf_str(&start));
+		strbuf_printf(sb, merged ? ", the first from %s" : " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");
 	if (run->sample_bytes) {
 		strbuf_puts(sb, "one block for each ");
 		format_size(sb, run->sample_bytes);
 	} else {
 		strbuf_text(sb, run->mode);
+		strbuf_puts(sb, merged && !strcmp(run->mode, "several") ? " modes" : "");
 	}
 	if (run->duty < 1 && !summary_is_sampled(run)) {
 		strbuf_puts(sb, ", traps were planted ");
@@ -80,7 +83,7 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run)
 	}
 	strbuf_puts(sb, ", by ");
 	strbuf_text(sb, run->frontend);
-	strbuf_putc(sb, '\n');
+	strbuf_puts(sb, merged && !strcmp(run->frontend, "several") ? " engines\n" : "\n");
 }
 
 static void put_events(struct strbuf *sb, const struct summary *s)
@@ -131,7 +134,7 @@ static void put_share_of_hitting(struct strbuf *sb, const struct stop_share *its
 }
 
 /* Shares are clearer than a sum over threads, which may be much longer than the run. */
-static void put_shares(struct strbuf *sb, const struct summary_run *run)
+static void put_shares(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	struct stop_share all, hitting;
 	bool part;
@@ -141,13 +144,15 @@ static void put_shares(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	strbuf_puts(sb, ", ");
-	part = all.threads > 1 && stop_share_of_hitting(run, &hitting);
+	part = (merged || all.threads > 1) && stop_share_of_hitting(run, &hitting);
 	if (part) {
 		put_share_of_hitting(sb, &hitting, all.stopped_s);
 		strbuf_puts(sb, "; ");
 	}
 	format_percent(sb, all.stopped_s, all.time_s);
-	if (part)
+	if (merged)	/* runs of different length: the time does not show how many threads there were */
+		strbuf_puts(sb, part ? " of all" : " of the time of all threads");
+	else if (part)
 		strbuf_printf(sb, " of all %" PRIu64, all.threads);
 	else if (all.threads > 1)
 		strbuf_printf(sb, " of the time of all %" PRIu64 " threads", all.threads);
@@ -160,7 +165,7 @@ static void put_shares(struct strbuf *sb, const struct summary_run *run)
 	strbuf_puts(sb, ")");
 }
 
-static void put_stopped(struct strbuf *sb, const struct summary_run *run)
+static void put_stopped(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
 	struct stop_share first;
 
@@ -174,7 +179,7 @@ static void put_stopped(struct strbuf *sb, const struct summary_run *run)
 		return;
 	}
 	format_seconds(sb, run->stopped_seconds);
-	put_shares(sb, run);
+	put_shares(sb, run, merged);
 	strbuf_putc(sb, '\n');
 	if (stop_share_first(run, &first) && stop_share_slows(&first)) {
 		text_label(sb, "");
@@ -251,10 +256,12 @@ void text_head_hidden(struct strbuf *sb, const struct summary_hidden *h, const c
 
 static void put_lines(struct strbuf *sb, const struct summary *s)
 {
-	text_head_command(sb, &s->target);
-	put_watched(sb, &s->run);
+	text_processes_head(sb, s);
+	if (!summary_is_merged(s) || s->target.exe)
+		text_head_command(sb, &s->target);
+	put_watched(sb, &s->run, summary_is_merged(s));
 	put_events(sb, s);
-	put_stopped(sb, &s->run);
+	put_stopped(sb, &s->run, summary_is_merged(s));
 	text_memory_head(sb, s);
 	text_verdicts_head(sb, &s->run.verdicts);
 	if (summary_is_sampled(&s->run))

@@ -248,11 +248,14 @@ static void put_all(struct shrink *s)
 	put_numbers(s);
 	put_samples(s);
 	put_words(s);
+	shrink_put_processes(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
 		shrink_put_family(s, l->now_us, i);
 		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)
 			put_place(s, i, stack);
+		shrink_put_merged(s, i);
 	}
+	shrink_put_hangs(s);
 	shrink_put_look(s);
 	shrink_put_aside(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {

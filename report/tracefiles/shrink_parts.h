@@ -5,6 +5,7 @@
  *	shrink.c	the file, its order, and everything that is over
  *	shrink_held.c	what is still live: blocks, objects, blocks put aside
  *	shrink_verdicts.c	the verdicts on live blocks
+ *	shrink_merged.c	the processes of a merged ledger, and what they have together
  */
 #ifndef MM_SHRINK_PARTS_H
 #define MM_SHRINK_PARTS_H
@@ -43,6 +44,11 @@ static inline uint32_t shrink_stack(const struct shrink *s, uint32_t index)
 /* The live blocks and objects of a family, by address, at the time of the last fact. */
 void shrink_put_blocks(struct shrink *s, uint32_t family);
 void shrink_put_objects(struct shrink *s, uint32_t family);
+
+/* Of a merged ledger: the processes, and notes; what they have of a family, after its places; what hangs on what. */
+void shrink_put_processes(struct shrink *s);
+void shrink_put_merged(struct shrink *s, uint32_t family);
+void shrink_put_hangs(struct shrink *s);
 
 /* The blocks put aside, of all families, except those that are among the orphans. */
 void shrink_put_aside(struct shrink *s);

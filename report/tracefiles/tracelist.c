@@ -57,20 +57,15 @@ static int must_be_regular(const char *path)
 
 	if (stat(path, &st) < 0)
 		return -errno;
-	if (S_ISREG(st.st_mode))
-		return 0;
-	log_error("%s is not a regular file: of several traces each must be one", path);
-	return -EINVAL;
+	return S_ISREG(st.st_mode) ? 0 : -ESPIPE;
 }
 
-static int peek(struct tracelist_file *file)
+int tracelist_peek(struct tracelist_file *file)
 {
 	struct peek p = { .file = file };
 	struct reader *r;
 	int err = must_be_regular(file->path);
 
-	if (err == -EINVAL)
-		return err;
 	if (err == 0)
 		err = reader_open(file->path, &r);
 	if (err == 0) {
@@ -79,10 +74,18 @@ static int peek(struct tracelist_file *file)
 		file->empty = err == 0 && !file->tagged && !p.damaged;
 		reader_close(r);
 	}
-	if (err >= 0 || err == -EINVAL || err == -EPROTO)
-		return 0; /* logged when the file is read as a whole */
-	log_error_errno(err, "cannot read %s", file->path);
-	return err;
+	return err >= 0 || err == -EINVAL || err == -EPROTO ? 0 : err; /* the others: when the file is read as a whole */
+}
+
+static int peek_and_log(struct tracelist_file *file)
+{
+	int err = tracelist_peek(file);
+
+	if (err == -ESPIPE)
+		log_error("%s is not a regular file: of several traces each must be one", file->path);
+	else if (err < 0)
+		log_error_errno(err, "cannot read %s", file->path);
+	return err == -ESPIPE ? -EINVAL : err;
 }
 
 /* --- all of them --- */
@@ -124,7 +127,7 @@ static int refuse_others(const struct tracelist *t)
 		if (same_run(first, &t->files[i]))
 			continue;
 		log_error("%s and %s are of different runs", first->path, t->files[i].path);
-		log_hint("`mmattach diff OLD NEW` compares two runs");
+		log_hint("`mmattach diff OLD NEW` compares two runs; `mmattach merge` makes one trace of several");
 		return -EINVAL;
 	}
 	return 0;
@@ -164,7 +167,7 @@ int tracelist_make(const char *const *paths, size_t n, struct tracelist *out)
 	if (n < 2)
 		return 0;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = peek(&out->files[i]);
+		r = peek_and_log(&out->files[i]);
 	if (r < 0)
 		return r;
 	leave_out_empty(out);

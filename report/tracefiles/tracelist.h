@@ -37,4 +37,7 @@ struct tracelist {
 must_check int tracelist_make(const char *const *paths, size_t n, struct tracelist *out);
 void tracelist_fini(struct tracelist *t);
 
+/* Read the head of file->path. 0, also if there is none; -ESPIPE: it is not a regular file; -errno. Not logged. */
+must_check int tracelist_peek(struct tracelist_file *file);
+
 #endif

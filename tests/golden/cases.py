@@ -82,6 +82,22 @@ def diffs():
     yield "diff-focus.text", [["mmattach", "diff", "--focus", "session", *pairs["service"]]]
 
 
+def merged():
+    """Of different builds, lengths and families; merged in two steps, and in another order."""
+    merge = ["mmattach", "merge", "service.mmt", "service_later.mmt", "verdicts.mmt", "refs.mmt", "growth.mmt", "-o", "all.mmt"]
+    for form in FORMATS:
+        yield f"merge.{form}", [merge, ["mmattach", "report", "--format", form, "--top", "6", "all.mmt"]]
+    yield "merge-processes.text", [["mmattach", "merge", "--label", "host=a1,pod=x", "service.mmt", "-o", "one.mmt"],
+                                   ["mmattach", "merge", "one.mmt", "some.supp", "medley.mmt", "--skip-damaged", "-o", "two.mmt"],
+                                   ["mmattach", "report", "--by", "process", "two.mmt"], ["records", "two.mmt"]]
+    yield "merge-refused.text", [["mmattach", "merge", "service.mmt", "sampled.mmt", "-o", "all.mmt"],
+                                 ["mmattach", "merge", "service.mmt", "service.mmt", "-o", "all.mmt"],
+                                 ["mmattach", "merge", "service.mmt", "some.supp", "-o", "all.mmt"],
+                                 ["mmattach", "merge", "service.mmt"], ["mmattach", "report", "--by", "process", "service.mmt"]]
+    yield "merge-diff.text", [merge, ["mmattach", "merge", "service.mmt", "-o", "one.mmt"],
+                              ["mmattach", "diff", "--top", "5", "one.mmt", "all.mmt"]]
+
+
 def shrunk():
     for trace in ("pieces", "refs", "started", "sampled", "medley", "families", "growth"):
         yield f"shrink-{trace}.text", [["mmattach", "shrink", *run_of(trace), "-o", "small.mmt"],
@@ -141,6 +157,6 @@ def words():
 def cases():
     every = dict(reports())
     every.update({f"{name}.text": commands for name, commands in CHOICES.items()})
-    for more in (diffs(), shrunk(), damaged(), imported(), scans(), printers(), words()):
+    for more in (diffs(), shrunk(), merged(), damaged(), imported(), scans(), printers(), words()):
         every.update(more)
     return every

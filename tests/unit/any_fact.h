@@ -87,13 +87,50 @@ static inline const struct fact_budget *any_budget(uint64_t *rng)
 	return &b;
 }
 
+static inline const struct fact_process *any_process(uint64_t *rng)
+{
+	static const struct fact_sum sums[] = { { 1, 2 }, { UINT64_MAX, 3 }, { 4, 5 } };
+	static struct fact_process p;
+
+	for (size_t k = 0; k < sizeof(p) / sizeof(uint64_t); k++)
+		((uint64_t *)&p)[k] = any_number(rng);
+	p.ended = any_random(rng) % 2;
+	p.judged = any_random(rng) % 2;
+	p.absent = any_random(rng) % 2;
+	p.comm = any_text(rng);
+	p.exe = p.host = p.labels = p.frontend = p.mode = any_text(rng);
+	p.how = any_text(rng);
+	p.sums = sums;
+	p.nsums = (uint32_t)(any_random(rng) % 4);
+	return &p;
+}
+
+static inline const struct fact_merged *any_merged(uint64_t *rng)
+{
+	static const uint64_t points[MMT_SERIES_POINTS] = { 1, 2, UINT64_MAX, 5 };
+	static struct fact_part parts[5];
+	static struct fact_merged m;
+
+	for (size_t k = 0; k < sizeof(m) / sizeof(uint64_t); k++)
+		((uint64_t *)&m)[k] = any_number(rng);
+	for (size_t i = 0; i < 5; i++)
+		parts[i] = (struct fact_part){ (uint32_t)any_number(rng), any_number(rng) };
+	m.verdict = (uint32_t)(any_random(rng) % 7);
+	m.points = points;
+	m.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
+	m.span_us = (uint64_t)MMT_SERIES_FIRST_US << any_random(rng) % 50;
+	m.parts = parts;
+	m.nparts = (uint32_t)(any_random(rng) % 6);
+	return &m;
+}
+
 /* If this kind of information has a pointer, it must be a valid one. */
 static inline void any_info(uint64_t *rng, struct fact *f)
 {
 	static const uint64_t points[MMT_SERIES_POINTS] = { 1, 2, UINT64_MAX, 5 };
 	const char *text = any_text(rng);
 
-	f->info = (uint32_t)(any_random(rng) % 30);
+	f->info = (uint32_t)(any_random(rng) % 33);
 	switch (f->info) {
 	case MMT_RUN:
 		f->run = (struct fact_run){
@@ -166,6 +203,20 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		break;
 	case MMT_BUDGET:
 		f->budget = any_budget(rng);
+		break;
+	case MMT_PROCESS:
+		f->process = any_process(rng);
+		break;
+	case MMT_MERGED:
+		f->merged.its = any_merged(rng);
+		break;
+	case MMT_BINS:
+		f->bins.which = (uint32_t)(any_random(rng) % 3);
+		f->bins.n = (uint32_t)(any_random(rng) % 4);
+		f->bins.all = any_look(rng)->sums;
+		break;
+	case MMT_SAID:
+		f->said.note = text;
 		break;
 	case MMT_PLACE:
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));

@@ -45,6 +45,19 @@ static const struct fact_sample example_samples[] = {
 static const struct fact_budget example_budgets[] = { { 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST },
 						      { MOST, .candidates = 200 } };
 
+static const struct fact_process example_processes[] = {
+	{ 3, INT32_MIN, "sixteen bytes.." "\xff", INT64_MIN, true, false, true, "comm", "/usr/bin/svc", "web-1",
+	  "host=a1,pod=x", "uprobe", "exact", "refused: it has a debugger", .run_us = MOST, .allocs = 1,
+	  .own_last = MOST, .sums = example_sums, .nsums = 5 },
+	{ MOST32, .judged = true },
+};
+static const struct fact_part example_parts[] = { { 3, MOST }, { MOST32, 0 }, { 0, 1 } };
+static const struct fact_merged example_merged[] = {
+	{ MMT_VERDICT_DEFINITE, MOST, 1, 2, MOST, 4, 5, 6, 7, MOST, 9, 10000, example_points, MMT_SERIES_POINTS,
+	  example_parts, 3 },
+	{ MOST32, .points = example_points, .parts = example_parts },
+};
+
 #define EVENT(k, ...) { .kind = MMT_##k, .block = { __VA_ARGS__ } }
 #define INFORMATION(k, ...) { .kind = MMT_INFO, .info = MMT_##k, __VA_ARGS__ }
 
@@ -136,6 +149,15 @@ static const struct fact fact_examples[] = {
 	INFORMATION(SAMPLE, .sample = { 0, &example_samples[2] }),
 	INFORMATION(BUDGET, .budget = &example_budgets[0]),
 	INFORMATION(BUDGET, .budget = &example_budgets[1]),
+	INFORMATION(PROCESS, .process = &example_processes[0]),
+	INFORMATION(PROCESS, .process = &example_processes[1]),
+	INFORMATION(MERGED, .merged = { 5, &example_merged[0] }),
+	INFORMATION(MERGED, .merged = { MOST32, &example_merged[1] }),
+	INFORMATION(BINS, .bins = { MMT_BINS_AGES, 5, example_sums }),
+	INFORMATION(BINS, .bins = { MOST32, 0, example_sums }),
+	INFORMATION(SAID, .said = { "a note", MOST }),
+	INFORMATION(SAID, .said = { NULL, 0 }),
+	INFORMATION(HANG, .hang = { MOST32, MMT_VERDICT_DEFINITE, 5, 0, MOST, 1 }),
 	{ .kind = MMT_INFO, .info = MMT_END },
 };
 

@@ -91,6 +91,47 @@ static inline void fact_text_budget(struct strbuf *sb, const struct fact_budget 
 		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
 }
 
+static inline void fact_text_sums(struct strbuf *sb, const struct fact_sum *sums, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		strbuf_printf(sb, " %llu/%llu", (unsigned long long)sums[i].blocks,
+			      (unsigned long long)sums[i].bytes);
+}
+
+static inline void fact_text_process(struct strbuf *sb, const struct fact_process *p)
+{
+	strbuf_printf(sb, " %u %d %lld %d%d%d", p->number, p->pid, (long long)p->start_ns, p->ended, p->judged,
+		      p->absent);
+	for (size_t i = 0; i < sizeof(p->run_id); i++)
+		strbuf_printf(sb, " %02x", p->run_id[i]);
+	fact_text_string(sb, p->comm);
+	fact_text_string(sb, p->exe);
+	fact_text_string(sb, p->host);
+	fact_text_string(sb, p->labels);
+	fact_text_string(sb, p->frontend);
+	fact_text_string(sb, p->mode);
+	fact_text_string(sb, p->how);
+#define X(name) strbuf_printf(sb, " %llu", (unsigned long long)p->name);
+	FACT_PROCESS_NUMBERS(X)
+#undef X
+	fact_text_sums(sb, p->sums, p->nsums);
+}
+
+static inline void fact_text_merged(struct strbuf *sb, const struct fact_merged *m)
+{
+	const uint64_t numbers[] = {
+		m->verdict, m->blocks, m->bytes, m->indirect_blocks, m->indirect_bytes, m->oldest_us, m->youngest_us,
+		m->seen, m->seen_bytes, m->blocks_variance, m->bytes_variance, m->span_us,
+	};
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		strbuf_printf(sb, " %llu", (unsigned long long)numbers[i]);
+	for (uint32_t i = 0; i < m->npoints; i++)
+		strbuf_printf(sb, " %llu", (unsigned long long)m->points[i]);
+	for (uint32_t i = 0; i < m->nparts; i++)
+		strbuf_printf(sb, " %u:%llu", m->parts[i].process, (unsigned long long)m->parts[i].bytes);
+}
+
 static inline void fact_text_look(struct strbuf *sb, const struct fact_verdicts *l)
 {
 	strbuf_printf(sb, " %u %d %d", l->number, l->known, l->census);
@@ -99,9 +140,7 @@ static inline void fact_text_look(struct strbuf *sb, const struct fact_verdicts 
 	strbuf_printf(sb, " %llu %llu %llu %u %u %llu-%llu:", (unsigned long long)l->expected_ns,
 		      (unsigned long long)l->had_ns, (unsigned long long)l->bytes, l->threads, l->not_stopped,
 		      (unsigned long long)l->judged, (unsigned long long)l->passed);
-	for (uint32_t i = 0; i < l->nsums; i++)
-		strbuf_printf(sb, " %llu/%llu", (unsigned long long)l->sums[i].blocks,
-			      (unsigned long long)l->sums[i].bytes);
+	fact_text_sums(sb, l->sums, l->nsums);
 	for (uint32_t i = 0; i < l->ndoubts; i++)
 		fact_text_string(sb, l->doubts[i]);
 }
@@ -214,6 +253,25 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 		break;
 	case MMT_RUNTIME:
 		fact_text_string(sb, f->runtime);
+		break;
+	case MMT_PROCESS:
+		fact_text_process(sb, f->process);
+		break;
+	case MMT_MERGED:
+		strbuf_printf(sb, " %u", f->merged.stack);
+		fact_text_merged(sb, f->merged.its);
+		break;
+	case MMT_BINS:
+		strbuf_printf(sb, " %u", f->bins.which);
+		fact_text_sums(sb, f->bins.all, f->bins.n);
+		break;
+	case MMT_SAID:
+		fact_text_string(sb, f->said.note);
+		strbuf_printf(sb, " %llu", (unsigned long long)f->said.processes);
+		break;
+	case MMT_HANG:
+		strbuf_printf(sb, " %u %u %u %u %llu %llu", f->hang.family, f->hang.verdict, f->hang.on, f->hang.stack,
+			      (unsigned long long)f->hang.blocks, (unsigned long long)f->hang.bytes);
 		break;
 	}
 }

@@ -24,6 +24,7 @@
 
 #define SHARED_SITES 4096
 #define SHARED_RING (16u << 20)
+#define SHARED_RING_SMALL (4u << 20)	/* of each of many watches: the mapping ends there */
 #define SHARED_THREADS 32768u
 #define SLICE_MAX 131072u
 
@@ -184,6 +185,8 @@ struct shared {
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
+	/* the target's parent was watched, too, by the second engine: uprobe_files.h */
+	bool inherits;
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
 	bool scoped;			/* hits outside of functions of SITE_FAMILY_IN do not count */
 	/* how long threads may be stopped, in sum, in any ten seconds; 10000 = 1 %. 0: no limit */

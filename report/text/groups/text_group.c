@@ -8,6 +8,7 @@
 #include "report/text/groups/text_freed.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
+#include "report/text/groups/text_process.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
@@ -308,6 +309,7 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 		text_sampled_group(sb, part, g);
 	else
 		put_exact(sb, s, part, g);
+	text_process_shares(sb, s, g);
 	text_stack(sb, &g->stack);
 	text_freed(sb, g);
 	put_hangs(sb, s, part, g);

@@ -159,6 +159,24 @@ static void quiet_and_verbose(void **state)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, redirect, restore)
 
+static void diverted_and_named(void **state)
+{
+	char text[32] = "";
+
+	(void)state;
+	log_divert(text, sizeof(text));
+	log_warn("not this");
+	log_hint("nor this");
+	log_error_errno(EPERM, "cannot attach");
+	log_error("a second one");
+	assert_string_equal(written(buf, sizeof(buf)), "");
+	assert_string_equal(text, "cannot attach: Operation not pe");
+	log_divert(NULL, 0);
+	log_set_subject("nginx 812");
+	log_error("it was lost");
+	assert_string_equal(written(buf, sizeof(buf)), "mmattach: nginx 812: it was lost\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +187,7 @@ int main(void)
 		TEST(debug_by_domain),
 		TEST(each_domain_can_be_named),
 		TEST(quiet_and_verbose),
+		TEST(diverted_and_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,7 +58,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_RUNTIME) - 1);
+	assert_int_equal(infos, (2ull << MMT_HANG) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -236,16 +236,19 @@ static void no_memory_for_lies(void **state)
 static void what_the_encoder_refuses(void **state)
 {
 	const struct fact no_kind = { .kind = 18 }, none = { .kind = 0 }, large = { .kind = 33 };
-	const struct fact no_info = { .kind = MMT_INFO, .info = 26 };
+	const struct fact no_info = { .kind = MMT_INFO, .info = 63 };
 	const struct fact long_series = { .kind = MMT_INFO, .info = MMT_PLACE,
 					  .place = { .points = example_points,
 						     .npoints = MMT_SERIES_POINTS + 1 } };
 	const struct fact_sample tall = { .nsteps = MMT_SAMPLE_STEPS + 1 };
 	const struct fact too_old = INFORMATION(SAMPLE, .sample = { 1, &tall });
+	const struct fact_merged long_births = { .points = example_points, .npoints = MMT_SERIES_POINTS + 1 };
+	const struct fact too_long = INFORMATION(MERGED, .merged = { 1, &long_births });
 	struct encoder e;
 
 	(void)state;
 	encoder_start(&e, payload);
+	assert_int_equal(encoder_put(&e, &too_long), -EINVAL);
 	assert_int_equal(encoder_put(&e, &no_kind), -EINVAL);
 	assert_int_equal(encoder_put(&e, &none), -EINVAL);
 	assert_int_equal(encoder_put(&e, &large), -EINVAL);
@@ -291,7 +294,7 @@ static const struct odd odd[] = {
 	ODD("\x00", -ENOTSUP, ""),
 	ODD("\x12", -ENOTSUP, ""),
 	ODD("\x1e", -ENOTSUP, ""),
-	ODD("\x1f\x1a\x03"
+	ODD("\x1f\x3f\x03"
 	    "abc"
 	    "\x0c",
 	    0, "12.0 @0\n"),

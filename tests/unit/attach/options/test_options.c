@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "attach/options/option_many.h"
 #include "base/verdict.h"
 
 #define WORDS 16
@@ -418,20 +419,20 @@ static void test_command_mistakes(void **state)
 
 static void test_target_mistakes(void **state)
 {
-	static const char *const bad[] = { "x", "0", "12x", "0x10", "+5", "99999999999", "1 ", "", "1e3" };
+	static const char *const bad[] = { "x", "0", "12x", "0x10", "+5", "99999999999", ",", "", "1e3" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		refuse("not a process id", "-n", "-p", bad[i]);
-	refuse("-p 1,2: not a process id", "once for each", "-p", "1,2");
-	refuse("-p 12\n13: not a process id", "once for each", "-p", "12\n13");
+	refuse("-p x: not a process id", "`ps -e`", "-p", "1,x");
+	refuse("-p: one process at a time", "only watch", "top", "-p", "1,2");
+	refuse("-p: one process at a time", "only watch", "scan", "-p", "1", "-p", "2");
 	refuse("unexpected argument '10m'", "-d 10m", "-p", "1", "10m");
 	refuse("unexpected argument '30'", "-d 30", "-p", "1", "30");
 	refuse("unexpected argument '2'", "mmattach -p 2", "2");
 	refuse("-p and -n", "-p PID or -n NAME", "-p", "1", "-n", "x");
 	refuse("-p and --", "a program to start", "-p", "1", "--", "ls");
 	refuse("-n and --", "a program to start", "-n", "x", "--", "ls");
-	refuse("-p is given twice", "", "-p", "1", "-p", "2");
 	refuse("-n is given twice", "", "-n", "a", "-n", "b");
 	refuse("the name is empty", "", "-n", "");
 	refuse("nothing to watch", "-p PID", "-d", "5s");
@@ -547,7 +548,7 @@ static void test_start(void **state)
 	(void)state;
 	assert_false(start(1, none, &status, text, sizeof(text)));
 	assert_int_equal(status, 2);
-	assert_non_null(strstr(text, "usage: mmattach [watch] [options] (-p PID | -n NAME | -- PROGRAM "
+	assert_non_null(strstr(text, "usage: mmattach [watch] [options] (-p PID,... | -n NAME | -- PROGRAM "
 				     "ARG...)"));
 	assert_false(start(2, help, &status, text, sizeof(text)));
 	assert_int_equal(status, 0);
@@ -713,7 +714,60 @@ static void test_follow(void **state)
 	refuse("a trace that is complete", "--follow", "report", "--interval", "1s", "a.mmt");
 	refuse("one trace can be followed", "first piece", "report", "--follow", "a.mmt", "b.mmt");
 	refuse("--follow and --block-list", "", "report", "--follow", "--block-list", "1", "a.mmt");
-	refuse("--follow is no option of watch", "it is one of report", "-p", "1", "--follow");
+	refuse("--follow is no option of scan", "it is one of watch, report", "scan", "-p", "1", "--follow");
+}
+
+/* The list of -p, as the user or pgrep writes it. */
+static void test_several_processes(void **state)
+{
+	struct line l = accept("-p", "12,34", "-p", "56\n12\n");
+
+	(void)state;
+	assert_int_equal(l.o.many.npids, 3);
+	assert_int_equal(l.o.many.pids[0], 12);
+	assert_int_equal(l.o.many.pids[1], 34);
+	assert_int_equal(l.o.many.pids[2], 56);
+	assert_true(option_many_wanted(&l.o));
+	options_fini(&l.o);
+	l = accept("-p", "12");
+	assert_false(option_many_wanted(&l.o));
+	options_fini(&l.o);
+	l = accept("-n", "nginx", "--all");
+	assert_true(option_many_wanted(&l.o));
+	options_fini(&l.o);
+	l = accept("-f", "--", "make");
+	assert_true(option_many_wanted(&l.o));
+	options_fini(&l.o);
+	l = accept("--tree", "12", "--budget", "1%", "--budget-of", "all");
+	assert_int_equal(l.o.many.tree, 12);
+	assert_true(l.o.many.budget_shared);
+	options_fini(&l.o);
+	l = accept("report", "--follow", "a.mmt");
+	assert_false(option_many_wanted(&l.o));
+	options_fini(&l.o);
+}
+
+static void test_mistakes_about_several(void **state)
+{
+	(void)state;
+	refuse("--all is for a name", "", "-p", "1", "--all");
+	refuse("only one of them", "", "--tree", "1", "-p", "2");
+	refuse("only one of them", "", "--cgroup", "/a", "--unit", "b");
+	refuse("--tree x: not a process id", "", "--tree", "x");
+	refuse("--cgroup a: must be the path", "/system.slice", "--cgroup", "a");
+	refuse("--cgroup //: must be the path", "", "--cgroup", "//");
+	refuse("--unit a/b: must be the name", "", "--unit", "a/b");
+	refuse("--container web: must be the id", "no daemon", "--container", "web");
+	refuse("--container 0123456789a: must be the id", "", "--container", "0123456789a");
+	refuse("--budget-of all: one process", "", "-p", "1", "--budget", "1%", "--budget-of", "all");
+	refuse("--budget-of: there is no budget", "", "-p", "1,2", "--budget-of", "all");
+	refuse("--interval: several", "-p PID", "-p", "1,2", "--interval", "5s");
+	refuse("--metrics: a file", "-p PID", "--tree", "1", "--metrics", "m");
+	refuse("--rotate: traces", "-p PID", "-p", "1,2", "-o", "d/", "--rotate", "1M");
+	refuse("--who-points-at: addresses", "-p PID", "-p", "1,2", "--who-points-at", "10");
+	refuse("--older-than: several", "-p PID", "-p", "1,2", "--older-than", "5s");
+	refuse("--per-object: several", "-p PID", "-p", "1,2", "--ref", "a:b", "--per-object");
+	refuse("--budget: estimates", "-p PID", "-p", "1,2", "--budget", "1%", "--format", "json");
 }
 
 int main(void)
@@ -745,6 +799,8 @@ int main(void)
 		cmocka_unit_test(test_start),
 		cmocka_unit_test(test_top_and_its_watch),
 		cmocka_unit_test(test_follow),
+		cmocka_unit_test(test_several_processes),
+		cmocka_unit_test(test_mistakes_about_several),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

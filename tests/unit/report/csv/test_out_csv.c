@@ -61,7 +61,7 @@ static void a_line_for_each_group(void **state)
 	assert_non_null(
 		strstr(strbuf_str(&sb),
 		       "\r\n\"libc\",1,24,24,1,0,9.500000,9.500000,\"unknown\",\"unknown\",0.000000,0.000000,"
-		       "\"whole\",\"\",\"\",0,\"\",\"0x0\",\"\",\"\",,0,0,,,,,,,,,,,,,,\r\n"));
+		       "\"whole\",\"\",\"\",0,\"\",\"0x0\",\"\",\"\",,0,0,,,,,,,,,,,,,,,,,\r\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }

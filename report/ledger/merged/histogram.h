@@ -24,6 +24,8 @@ struct histogram {
 /* Add @blocks with @bytes; @value is what the bins are of: the size of one, or its age in microseconds. */
 void histogram_add(struct histogram *h, uint64_t value, uint64_t blocks, uint64_t bytes);
 
+void histogram_merge(struct histogram *to, const struct histogram *from);
+
 /* Where a bin begins. */
 uint64_t histogram_from(unsigned bin);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* histogram: each value is in the bin that begins at the power of two below it. */
-#include "report/model/histogram.h"
+#include "report/ledger/merged/histogram.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/many/many.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "attach/many/choice.h"
+#include "attach/many/folder.h"
+#include "attach/many/many_line.h"
+#include "attach/many/many_report.h"
+#include "attach/many/members.h"
+#include "attach/options/options.h"
+#include "attach/target/openfiles.h"
+#include "attach/watch/watch.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "base/statusline.h"
+
+#define LOOK_S 0.1
+#define LEAST_AGE_NS 200000000u	/* most new processes of a shell, or a build, live for less */
+#define ATTACHING 4		/* at once: each pauses its process for a moment */
+#define LEAVING 6		/* at once, if the memory of each is copied then */
+#define RETRIES 2		/* of a process that execs while it is attached to */
+#define YOUNG_NS 5000000000u
+
+struct many {
+	const struct options *opt;
+	struct folder folder;
+	struct choice choice;
+	struct members members;
+	struct many_report report;
+	/* chosen, and waiting to be attached to; those before `next` are not any more */
+	struct choice_found *queue;
+	size_t next, queued, room;
+	int signals;
+	bool announced;
+	bool ends;		/* no further process is watched */
+	double began, next_look, next_line;	/* clock_seconds(); began: when all of the first look were attached to */
+	int error;
+};
+
+static uint64_t now_boot_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* --- opening --- */
+
+static int open_signals(struct many *m)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, &m->members.mask);
+	sigaction(SIGXFSZ, &ignore, NULL);
+	m->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (m->signals >= 0)
+		return 0;
+	r = -errno;
+	log_error_errno(r, "cannot wait for signals");
+	return r;
+}
+
+static struct choice_wish wish_of(const struct options *o)
+{
+	return (struct choice_wish){
+		.pids = o->many.tree ? &o->many.tree : o->many.pids, .npids = o->many.tree ? 1 : o->many.npids,
+		.name = o->name,
+		.cgroup = { .path = o->many.cgroup ? cgroup_path(o->many.cgroup) : NULL, .unit = o->many.unit,
+			    .container = o->many.container },
+		.descend = o->many.tree, .follow = o->follow, .self = getpid(), .least_age_ns = LEAST_AGE_NS,
+	};
+}
+
+/* A number of the list may be that of a thread; or of no process, which is a line of the report. */
+static int check_list(struct many *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->opt->many.npids && r == 0; i++) {
+		const pid_t pid = procs_process_of(m->choice.proc, m->opt->many.pids[i]);
+
+		if (!pid)
+			r = many_report_refused(&m->report, m->opt->many.pids[i], "", "there is no such process");
+		else
+			m->opt->many.pids[i] = pid;
+	}
+	return r;
+}
+
+static int open_all(struct many *m, int argc, char **argv)
+{
+	const struct choice_wish wish = wish_of(m->opt);
+	int r = open_signals(m);
+
+	if (r == 0)
+		r = many_report_open(&m->report, m->opt);
+	if (r < 0)
+		return r;
+	m->members.opt = m->opt;
+	m->members.argc = argc;
+	m->members.argv = argv;
+	m->members.folder = &m->folder;
+	r = members_open(&m->members);
+	if (r < 0)
+		return r;
+	r = choice_open(&m->choice, "/proc", &wish);
+	if (r < 0)
+		log_error_errno(r, "cannot read /proc");
+	return r < 0 ? r : check_list(m);
+}
+
+static void close_all(struct many *m)
+{
+	choice_close(&m->choice);
+	members_close(&m->members);
+	folder_close(&m->folder);
+	many_report_close(&m->report);
+	free(m->queue);
+	if (m->signals >= 0)
+		close(m->signals);
+}
+
+/* --- which processes --- */
+
+static int enqueue(struct many *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->choice.nfound && r == 0; i++) {
+		r = grow_for(&m->queue, m->queued, &m->room, sizeof(*m->queue));
+		if (r == 0)
+			m->queue[m->queued++] = m->choice.found[i];
+	}
+	return r;
+}
+
+static int look(struct many *m)
+{
+	int r = choice_look(&m->choice, now_boot_ns());
+
+	if (r == 0)
+		r = enqueue(m);
+	if (r < 0)
+		log_error_errno(r, "cannot look for processes");
+	return r;
+}
+
+static bool is_there(const struct many *m, const struct choice_found *p)
+{
+	struct procs_stat st;
+
+	return procs_stat(m->choice.proc, p->pid, &st) == 0 && st.start_ns == p->start_ns && st.state != 'Z' && st.state != 'X';
+}
+
+/* Those that have ended while they waited for their turn are not attached to. */
+static int start_some(struct many *m)
+{
+	int r = 0;
+
+	while (r == 0 && m->next < m->queued && m->members.attaching < ATTACHING) {
+		const struct choice_found *p = &m->queue[m->next++];
+
+		m->members.waiting = m->queued - m->next;
+		if (is_there(m, p))
+			r = members_start(&m->members, p);
+		else
+			m->choice.brief++;
+	}
+	if (m->next == m->queued)
+		m->next = m->queued = 0;
+	return r;
+}
+
+/* A young one may have begun another program while it was attached to. */
+static bool is_worth_a_retry(const struct many *m, const struct watched *w)
+{
+	size_t before = 0;
+
+	if (now_boot_ns() - w->process.start_ns > YOUNG_NS)
+		return false;
+	for (size_t i = 0; i < m->members.n; i++)
+		before += m->members.all[i].process.pid == w->process.pid &&
+			  m->members.all[i].process.start_ns == w->process.start_ns;
+	return before <= RETRIES;
+}
+
+/* It was never watched. */
+static void take_refusal(struct many *m, struct watched *w)
+{
+	const bool there = is_there(m, &w->process);
+
+	if (!there && w->process.later) {
+		m->choice.brief++;
+	} else if (there && m->opt->follow && is_worth_a_retry(m, w)) {
+		choice_again(&m->choice, w->process.pid);
+	} else if (!m->ends) {
+		log_verbose("%s %d: %s", w->process.comm, (int)w->process.pid, w->why);
+		if (many_report_refused(&m->report, w->process.pid, w->process.comm, w->why) < 0)
+			m->error = -ENOMEM;
+	}
+}
+
+static void take_end(void *ctx, struct watched *w)
+{
+	struct many *m = ctx;
+
+	if (w->state == MEMBER_STARTING) {
+		if (w->is_program)
+			m->ends = true;
+		else
+			take_refusal(m, w);
+		return;
+	}
+	if (w->why && !w->asked)
+		log_warn("%s %d: %s", w->process.comm, (int)w->process.pid, w->why);
+	if (w->end == WATCH_EXEC && m->opt->follow)
+		choice_again(&m->choice, w->process.pid);
+}
+
+/* The program that a member has started: its descendants are followed. */
+static int adopt_program(struct many *m)
+{
+	for (size_t i = 0; i < m->members.n; i++) {
+		struct watched *w = &m->members.all[i];
+
+		if (!w->is_program || w->adopted || !w->process.pid)
+			continue;
+		w->adopted = true;
+		return choice_adopt(&m->choice, w->process.pid);
+	}
+	return 0;
+}
+
+/* --- the watch --- */
+
+static void announce(struct many *m)
+{
+	if (m->announced || m->next < m->queued || m->members.attaching || !m->members.running)
+		return;
+	m->announced = true;
+	m->began = clock_seconds();
+	log_announce("watching %zu process%s%s", m->members.running, m->members.running == 1 ? "" : "es",
+		     m->opt->follow ? ", and those that they start" : "");
+}
+
+static void on_signals(struct many *m)
+{
+	struct signalfd_siginfo si;
+
+	while (read(m->signals, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		if (si.ssi_signo == SIGUSR1)
+			log_warn("SIGUSR1: several processes have no interim report");
+		else if (m->ends)
+			members_hurry(&m->members);
+		else
+			m->ends = true;
+	}
+}
+
+static void wait_for_news(struct many *m, int timeout_ms)
+{
+	struct pollfd p[2] = {
+		{ .fd = m->signals, .events = POLLIN }, { .fd = m->members.bell, .events = POLLIN },
+	};
+
+	if (poll(p, 2, timeout_ms) > 0 && p[0].revents)
+		on_signals(m);
+	members_look(&m->members, take_end, m);
+}
+
+/* Can another one still appear? Of a name or cgroup, always; descendants have a parent that is watched. */
+static bool may_come(const struct many *m)
+{
+	return m->opt->follow && !m->opt->program && !m->choice.wish.npids;
+}
+
+static bool is_over(const struct many *m)
+{
+	if (m->opt->duration_ns && m->announced && clock_seconds() - m->began >= (double)m->opt->duration_ns / 1e9)
+		return true;
+	return !m->members.running && m->next == m->queued && !may_come(m);
+}
+
+/* A look of --follow, when it is due. */
+static int follow(struct many *m)
+{
+	const double now = clock_seconds();
+	int r = adopt_program(m);
+
+	if (r < 0 || !m->opt->follow || now < m->next_look)
+		return r;
+	m->next_look = now + LOOK_S;
+	return look(m);
+}
+
+static int watch_all(struct many *m)
+{
+	const int timeout_ms = m->opt->follow ? (int)(LOOK_S * 1000) : 250;
+	int r = 0;
+
+	while (r == 0 && !m->ends && m->error == 0) {
+		r = follow(m);
+		if (r == 0)
+			r = start_some(m);
+		announce(m);
+		if (m->announced)
+			many_line_show(&m->members, clock_seconds() - m->began, m->opt->duration_ns);
+		if (is_over(m))
+			m->ends = true;
+		else
+			wait_for_news(m, timeout_ms);
+	}
+	statusline_erase();
+	m->ends = true;
+	return r < 0 ? r : m->error;
+}
+
+/* The program may go on after its watch: nothing of ours is left in it. */
+static bool all_done(const struct many *m)
+{
+	for (size_t i = 0; i < m->members.n; i++)
+		if (m->members.all[i].watcher && m->members.all[i].state != MEMBER_DONE)
+			return false;
+	return true;
+}
+
+/*
+ * With verdicts each process is stopped once, and its memory is copied: not of all at once. Those that wait for that
+ * are watched meanwhile.
+ */
+static void end_all(struct many *m)
+{
+	const size_t at_once = m->opt->verdicts == VERDICTS_NO ? SIZE_MAX : LEAVING;
+
+	while (!members_end(&m->members, at_once) || !all_done(m)) {
+		many_line_leaving(&m->members);
+		wait_for_news(m, 250);
+	}
+	statusline_erase();
+}
+
+/* --- from beginning to end --- */
+
+static int start_program(struct many *m)
+{
+	const char *slash = strrchr(m->opt->program[0], '/');
+	struct choice_found program = { 0 };
+
+	strncpy(program.comm, slash ? slash + 1 : m->opt->program[0], sizeof(program.comm) - 1);
+	return members_start(&m->members, &program);
+}
+
+/* The program's own exit status, when it has ended. */
+static int program_status(struct many *m, int status)
+{
+	while (m->members.running)
+		wait_for_news(m, 1000);
+	for (size_t i = 0; i < m->members.n; i++)
+		if (m->members.all[i].is_program && status == 0)
+			return m->members.all[i].status;
+	return status;
+}
+
+static bool any_watched(const struct many *m)
+{
+	for (size_t i = 0; i < m->members.n; i++)
+		if (m->members.all[i].state != MEMBER_STARTING)
+			return true;
+	return false;
+}
+
+static int report(struct many *m)
+{
+	if (!any_watched(m) && !m->opt->program)
+		return many_report_none(&m->report, m->choice.brief);
+	if (!any_watched(m))
+		return 1;	/* logged */
+	return many_report_print(&m->report, &m->members, &m->folder, m->choice.brief);
+}
+
+/* Late: nothing removes an empty one if we are killed before the first watch. */
+static int open_folder(struct many *m)
+{
+	const char *output = m->opt->output && folder_is_meant(m->opt->output) ? m->opt->output : NULL;
+
+	if (m->opt->budget_ppm && m->opt->output && !output) {
+		log_error("-o %s: with a budget several processes have no trace of all", m->opt->output);
+		log_hint("for one of each: -o FOLDER/");
+		return -EINVAL;
+	}
+	return folder_open(&m->folder, output);
+}
+
+static int run(struct many *m)
+{
+	int r = m->opt->program ? 0 : look(m), status;
+
+	if (r == 0)
+		r = open_folder(m);
+	if (r == 0 && m->opt->program)
+		r = start_program(m);
+	if (r == 0)
+		r = watch_all(m);
+	end_all(m);
+	status = r < 0 ? 1 : report(m);
+	return m->opt->program ? program_status(m, status) : status;
+}
+
+int many_run(const struct options *opt, int argc, char **argv)
+{
+	struct many m = { .opt = opt, .signals = -1, .choice.proc = -1, .members.bell = -1, .members.turns = { -1, -1 } };
+	int status = 1;
+
+	openfiles_raise(NULL);
+	if (open_all(&m, argc, argv) == 0)
+		status = run(&m);
+	close_all(&m);
+	return status;
+}

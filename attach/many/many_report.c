@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/many/many_report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/many/folder.h"
+#include "attach/many/members.h"
+#include "attach/reporting/trace_report.h"
+#include "base/grow.h"
+#include "base/log.h"
+#include "report/merge/merge.h"
+#include "report/tracefiles/shrink.h"
+
+int many_report_open(struct many_report *r, const struct options *opt)
+{
+	r->opt = opt;
+	return reporting_open(&r->reporting, opt, opt->report);
+}
+
+void many_report_close(struct many_report *r)
+{
+	for (size_t i = 0; i < r->nrefused; i++) {
+		free(r->refused[i].comm);
+		free(r->refused[i].why);
+	}
+	free(r->refused);
+	if (r->opt)
+		reporting_close(&r->reporting);
+}
+
+int many_report_refused(struct many_report *r, pid_t pid, const char *comm, const char *why)
+{
+	struct many_refused x = { .pid = pid, .comm = strdup(comm), .why = strdup(why) };
+
+	if (x.comm && x.why && grow_for(&r->refused, r->nrefused, &r->room, sizeof(*r->refused)) == 0) {
+		r->refused[r->nrefused++] = x;
+		return 0;
+	}
+	free(x.comm);
+	free(x.why);
+	return -ENOMEM;
+}
+
+int many_report_none(const struct many_report *r, uint64_t brief)
+{
+	const char *one = r->nrefused == 1 ? "process" : "processes";
+
+	if (!r->nrefused) {
+		log_error("no process to watch%s", brief ? " lived long enough to be attached to" : " was found");
+		return 1;
+	}
+	for (size_t i = 0; i < r->nrefused; i++)
+		log_error("%s %d: %s", r->refused[i].comm, (int)r->refused[i].pid, r->refused[i].why);
+	log_error("none of %zu %s can be watched", r->nrefused, one);
+	return 1;
+}
+
+/* --- one report for each --- */
+
+static void head(struct strbuf *sb, const struct watched *w)
+{
+	strbuf_printf(sb, "%s==== ", sb->len ? "\n" : "");
+	strbuf_text(sb, w->process.comm);
+	strbuf_printf(sb, " %d%s%s\n\n", (int)w->process.pid, w->why ? ": " : "", w->why ? w->why : "");
+}
+
+static int put_one(struct many_report *r, const struct watched *w, struct strbuf *sb)
+{
+	const char *path = w->trace;
+	struct summary s;
+	int e = trace_report_summary(r->opt, &r->reporting, &path, 1, &s);
+
+	if (e == 0)
+		e = r->opt->format->watch(&s, r->opt->shown.top, sb);
+	summary_fini(&s);
+	return e < 0 ? e : strbuf_error(sb);
+}
+
+static void put_others(const struct many_report *r, uint64_t brief, struct strbuf *sb)
+{
+	if (r->nrefused)
+		strbuf_puts(sb, "\nNot watched:\n");
+	for (size_t i = 0; i < r->nrefused; i++) {
+		strbuf_puts(sb, "  ");
+		strbuf_text(sb, r->refused[i].comm);
+		strbuf_printf(sb, " %d: ", (int)r->refused[i].pid);
+		strbuf_text(sb, r->refused[i].why);
+		strbuf_putc(sb, '\n');
+	}
+	if (brief)
+		strbuf_printf(sb, "\nAt least %" PRIu64 " ended before they were attached to.\n", brief);
+}
+
+static int print_each(struct many_report *r, const struct members *m, uint64_t brief)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	uint64_t reported = 0;
+	int e = 0;
+
+	for (size_t i = 0; i < m->n && e == 0; i++) {
+		const struct watched *w = &m->all[i];
+
+		if (w->state == MEMBER_STARTING)
+			continue;
+		head(&sb, w);
+		e = put_one(r, w, &sb);
+		reported += r->reporting.reported;
+	}
+	put_others(r, brief, &sb);
+	if (e == 0)
+		e = reporting_print_text(&r->reporting, strbuf_str(&sb), sb.len);
+	r->reporting.reported = reported;
+	return e;
+}
+
+/* --- one report of all --- */
+
+/* Those that were watched, and those that were not. A trace that is not whole was cut off by the end of its watch. */
+struct collected {
+	struct merge_input *inputs;
+	struct merge_absent *absent;
+	size_t ninputs, nabsent;
+};
+
+static void collected_fini(struct collected *p)
+{
+	free(p->inputs);
+	free(p->absent);
+}
+
+static int gather(const struct many_report *r, const struct members *m, struct collected *p)
+{
+	*p = (struct collected){ calloc(m->n + 1, sizeof(*p->inputs)), calloc(r->nrefused + 1, sizeof(*p->absent)), 0, 0 };
+	if (!p->inputs || !p->absent)
+		return -ENOMEM;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].state != MEMBER_STARTING)
+			p->inputs[p->ninputs++].path = m->all[i].trace;
+	for (; p->nabsent < r->nrefused; p->nabsent++)
+		p->absent[p->nabsent] = (struct merge_absent){
+			.pid = r->refused[p->nabsent].pid, .comm = r->refused[p->nabsent].comm,
+			.why = r->refused[p->nabsent].why,
+		};
+	return 0;
+}
+
+static int merge(const struct many_report *r, const struct members *m, struct ledger *l)
+{
+	struct merge_options how = { .skip_damaged = true };
+	struct collected p;
+	int e = gather(r, m, &p);
+
+	how.absent = p.absent;
+	how.nabsent = p.nabsent;
+	if (e == 0)
+		e = merge_files(p.inputs, p.ninputs, &how, l);
+	else if (ledger_init(l) < 0)
+		e = -ENOMEM;
+	collected_fini(&p);
+	return e;
+}
+
+/* -o FILE; of a folder, the traces in it are what was asked for. */
+static int save(const struct many_report *r, const struct folder *f, struct ledger *l)
+{
+	int e = r->opt->output && f->ours ? shrink_write(l, r->opt->output) : 0;
+
+	if (e < 0)
+		log_error_errno(e, "cannot write %s", r->opt->output);
+	return e;
+}
+
+static int note_brief(struct ledger *l, uint64_t brief)
+{
+	char text[120];
+	const struct fact note = {
+		.kind = MMT_INFO, .info = MMT_NOTE, .note = text,
+	};
+
+	snprintf(text, sizeof(text), "at least %" PRIu64 " processes had ended before they were attached to", brief);
+	return brief ? ledger_take(l, &note) : 0;
+}
+
+static int print_all(struct many_report *r, const struct members *m, const struct folder *f, uint64_t brief)
+{
+	struct ledger l;
+	struct summary s;
+	int e = merge(r, m, &l), saved = 0;
+
+	summary_init(&s);
+	if (e == 0)
+		e = note_brief(&l, brief);
+	if (e == 0) {
+		saved = save(r, f, &l);
+		summary_fini(&s);
+		e = trace_report_of_ledger(r->opt, &r->reporting, &l, &s);
+	}
+	if (e == 0)
+		e = reporting_print(&r->reporting, &s, "");
+	summary_fini(&s);
+	ledger_fini(&l);
+	return e < 0 ? e : saved;
+}
+
+int many_report_print(struct many_report *r, const struct members *m, const struct folder *f, uint64_t brief)
+{
+	int e;
+
+	r->reporting.is_last = !r->opt->program;
+	e = r->opt->budget_ppm ? print_each(r, m, brief) : print_all(r, m, f, brief);
+	return e < 0 ? 1 : reporting_status(&r->reporting);
+}

@@ -1,0 +1,467 @@
+# SPDX-License-Identifier: MIT
+"""Several processes at once: each has a watch of its own, each is left as it was, whatever becomes of the others, and
+the sums are those of each."""
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, VICTIMS, Program, children, comm, ended, last_for, parent, random_moment, rounds, wait_for
+from untouched import assert_code_whole, assert_untouched, assert_untraced
+
+ENGINES = pytest.mark.parametrize("by", ["ptrace", "uprobe"])
+ALL_GONE = 1.5      # seconds after its death within which all are left
+MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
+
+
+@pytest.fixture
+def many(watch):
+    """many(ARG...): mmattach that watches several; it has attached to all that were there."""
+    def start(*args, **kwargs):
+        run = watch(*args, **kwargs)
+        assert run.err.find(r"^watching \d+ process", 120), run.said()
+        return run
+    return start
+
+
+def assert_left(pids):
+    """They live, are not traced or stopped, and their code is whole."""
+    for pid in pids:
+        assert not ended(pid), f"{pid} has ended"
+        assert_untraced(pid)
+        assert_code_whole(pid)
+
+
+def traces(folder, *pids):
+    """The traces in FOLDER of these processes, when there is at least one of each."""
+    def found():
+        all_of = {pid: sorted(folder.glob(f"{pid}-*.mmt")) for pid in pids}
+        return all_of if all(all_of.values()) else None
+    return wait_for(found, f"traces of {pids} in {folder}")
+
+
+def by_pid(report):
+    return {p["pid"]: p for p in report["processes"]}
+
+
+def left_behind():
+    tmp = pathlib.Path(os.environ.get("TMPDIR", "/tmp"))
+    return sorted(tmp.glob("mmattach-*"))
+
+
+# --- who is watched, and what is counted ---
+
+
+@ENGINES
+def test_a_list(victim, many, tmp_path, monkeypatch, by):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    targets = [victim("exact", 200) for _ in range(3)]
+    run = many("-p", ",".join(str(t.pid) for t in targets), "--engine", by, *MARKS)
+    told = {t.pid: t.ask(f"go {i + 7}", limit=120) for i, t in enumerate(targets)}
+    report = run.finish()
+    assert by_pid(report).keys() == told.keys()
+    for pid, process in by_pid(report).items():
+        assert (process["allocs"], process["frees"], process["live_blocks"], process["live_bytes"]) == (
+            told[pid]["allocs"], told[pid]["frees"], told[pid]["live_blocks"], told[pid]["live_usable"])
+    assert report["totals"]["allocs"] == sum(t["allocs"] for t in told.values())
+    assert report["totals"]["unmatched_frees"] == sum(t["old_frees"] for t in told.values())
+    assert not left_behind()
+    for t in targets:
+        assert_untouched(t)
+
+
+def test_all_of_a_name(victim, many, tmp_path):
+    name = f"mm{os.getpid()}"
+    program = tmp_path / name
+    program.symlink_to(VICTIMS / "pool")
+    targets = [victim(str(program)) for _ in range(3)]
+    report = many("-n", name, "--all").finish()
+    assert sorted(by_pid(report)) == sorted(t.pid for t in targets)
+    for t in targets:
+        assert_untouched(t)
+    # without --all they are listed
+    run = Program([MMATTACH, "-n", name, "-d", "1s"], stdin=subprocess.DEVNULL)
+    assert run.wait() == 1 and "several processes are called" in run.said()
+
+
+@ENGINES
+def test_a_tree(victim, many, by):
+    target = victim("pool")
+    workers = target.ask("fork 4")["workers"]
+    run = many("--tree", target.pid, "--engine", by)
+    told = target.ask("go 20")
+    report = run.finish()
+    processes = by_pid(report)
+    assert sorted(processes) == sorted([target.pid, *workers])
+    assert sum(p["allocs"] for pid, p in processes.items() if pid != target.pid) == told["allocs"]
+    assert sum(p["live_blocks"] for p in processes.values()) >= told["kept"]
+    assert processes[told["worst"]]["live_blocks"] == told["worst_kept"]
+    kept = [g for g in report["groups"] if any(f["function"] == "allocate" for f in g["stack"])]
+    assert sum(g["blocks"] for g in kept) == told["kept"]
+    assert kept[0]["processes"] == 4 and report["processes"][kept[0]["worst_process"]]["pid"] == told["worst"]
+    assert report["totals"]["unmatched_frees"] >= told["older"] == 4
+    assert_left(workers)
+    assert_untouched(target)
+    assert target.end()["bad"] == 0
+
+
+def writable_cgroup():
+    """A cgroup of our own, of version 2 or 1, and its path as /proc/PID/cgroup has it."""
+    for line in pathlib.Path("/proc/self/mounts").read_text().splitlines():
+        _, mounted, kind, options, *_ = line.split()
+        if kind not in ("cgroup", "cgroup2") or "cpuset" in options:
+            continue
+        path = pathlib.Path(mounted) / f"mm-test-{os.getpid()}"
+        try:
+            path.mkdir()
+        except OSError:
+            continue
+        return path, f"/{path.name}"
+    raise AssertionError("no cgroup can be made here: run the tests as root")
+
+
+def move(cgroup, pid):
+    (cgroup / "cgroup.procs").write_text(str(pid))
+
+
+@pytest.fixture
+def cgroup():
+    path, name = writable_cgroup()
+    made = [path]
+    yield path, name, made
+    for folder in reversed(made):
+        wait_for(lambda: not (folder / "cgroup.procs").read_text(), "the cgroup is empty")
+        folder.rmdir()
+
+
+def test_a_cgroup(victim, many, cgroup, tmp_path):
+    path, name, made = cgroup
+    inner = path / "inner.service"
+    inner.mkdir()
+    made.append(inner)
+    here, below, late, other = (victim("pool") for _ in range(4))
+    move(path, here.pid)
+    move(inner, below.pid)
+    run = many("--cgroup", name, "--follow", "-o", f"{tmp_path}/t/")
+    traces(tmp_path / "t", here.pid, below.pid)
+    move(inner, late.pid)
+    traces(tmp_path / "t", late.pid)
+    assert sorted(by_pid(run.finish())) == sorted([here.pid, below.pid, late.pid])
+    assert sorted(by_pid(many("--unit", "inner").finish())) == sorted([below.pid, late.pid])
+    for t in (here, below, late, other):
+        assert_untouched(t)
+        t.end()
+
+
+def test_a_container(victim, many, cgroup):
+    path, _, made = cgroup
+    container = path / f"docker-{'0123456789abcdef' * 4}.scope"
+    container.mkdir()
+    made.append(container)
+    target = victim("pool")
+    move(container, target.pid)
+    assert list(by_pid(many("--container", "0123456789ab").finish())) == [target.pid]
+    assert_untouched(target)
+    target.end()
+
+
+# --- what appears later ---
+
+
+@ENGINES
+def test_children_are_followed(victim, many, tmp_path, by):
+    target, folder = victim("pool"), tmp_path / "t"
+    before = target.ask("fork 1")["workers"]
+    run = many("-p", target.pid, "--follow", "--engine", by, "-o", f"{folder}/")
+    workers = target.ask("fork 4")["workers"]
+    new = [w for w in workers if w not in before]
+    traces(folder, target.pid, *new)
+    told = target.ask("go 10")
+    report = run.finish()
+    processes = by_pid(report)
+    assert sorted(processes) == sorted([target.pid, *new])      # not the one that was there before
+    assert {w: processes[w]["allocs"] for w in new} == {w: 110 if w == told["worst"] else 20 for w in new}
+    assert processes[told["worst"]]["live_blocks"] == told["worst_kept"]
+    notes = [n for n in report["notes"] if "after its start" in n]
+    assert notes and sum(int(n.split()[0]) for n in notes) == len(new)
+    assert not any("were not watched" in n for n in report["notes"])
+    assert_left(workers)
+    assert_untouched(target)
+    assert target.end()["bad"] == 0
+
+
+@ENGINES
+def test_after_exec_it_is_another_program(victim, many, tmp_path, by):
+    target, folder = victim("pool"), tmp_path / "t"
+    workers = target.ask("fork 2")["workers"]
+    run = many("--tree", target.pid, "--follow", "--engine", by, "-o", f"{folder}/")
+    target.ask("go 5")
+    target.ask("exec")
+    wait_for(lambda: all(len(t) == 2 for t in traces(folder, *workers).values()), "each has a second watch")
+    told = target.ask("go 7")
+    report = run.finish()
+    of_workers = [p for p in report["processes"] if p["pid"] in workers]
+    assert len(of_workers) == 4
+    assert sorted(p["allocs"] for p in of_workers) == [10, 14, 55, 77]
+    assert told["kept"] == 77
+    assert_left(workers)
+    assert target.end()["bad"] == 0
+
+
+def test_without_follow_an_exec_ends_its_watch_alone(victim, many):
+    target = victim("pool")
+    workers = target.ask("fork 2")["workers"]
+    run = many("--tree", target.pid)
+    told = target.ask("go 5")
+    target.ask("exec")
+    target.ask("go 7")
+    report = run.finish()
+    assert sum(p["allocs"] for p in report["processes"] if p["pid"] in workers) == told["allocs"]
+    assert_left(workers)
+    assert target.end()["bad"] == 0
+
+
+def test_a_program_and_its_descendants(tmp_path, watch):
+    folder = tmp_path / "t"
+    run = watch("--follow", "-o", f"{folder}/", "--report", tmp_path / "r.json", "--", VICTIMS / "pool",
+                stdin=subprocess.PIPE)
+
+    def ask(order):
+        run.process.stdin.write(order.encode() + b"\n")
+        run.process.stdin.flush()
+        return json.loads(run.out.take())
+
+    assert run.out.take().startswith("ready ")
+    workers = ask("fork 3")["workers"]
+    traces(folder, *workers)
+    told = ask("go 10")
+    assert ask("end") == {"bad": 0}
+    assert run.wait() == 0, run.said()
+    report = json.loads((tmp_path / "r.json").read_text())
+    processes = by_pid(report)
+    assert sum(processes[w]["allocs"] for w in workers) == told["allocs"]
+    assert len(processes) == 4 and all(p["comm"] == "pool" for p in processes.values())
+    assert len(list(folder.iterdir())) == 4
+
+
+def test_its_exit_status(tmp_path, watch):
+    run = watch("--follow", "--report", tmp_path / "r", "--", "sh", "-c", "sleep 1; exit 7")
+    assert run.wait() == 7
+
+
+STORM = """
+n=0 bad=0
+while [ -e "$0" ]; do
+    (exit 3); [ $? = 3 ] || bad=$((bad + 1))
+    (:) || bad=$((bad + 1))
+    n=$((n + 2))
+done
+echo $n $bad
+"""
+
+
+@ENGINES
+def test_a_shell_that_starts_thousands(many, tmp_path, by):
+    """They live too briefly to be attached to, and none fails."""
+    go_on = tmp_path / "go_on"
+    go_on.touch()
+    shells = [Program(["/bin/sh", "-c", STORM, str(go_on)], stdin=subprocess.DEVNULL) for _ in range(2)]
+    run = many("-p", ",".join(str(s.pid) for s in shells), "--follow", "--engine", by)
+    last_for(3)
+    report = run.finish()
+    assert_left([s.pid for s in shells])
+    last_for(0.5)
+    go_on.unlink()
+    for s in shells:
+        assert s.wait() == 0
+        started, bad = map(int, s.out.text().split())
+        assert started > 500 and bad == 0
+    assert set(by_pid(report)) == {s.pid for s in shells}
+    assert any(re.search(r"at least \d+ processes had ended before", n) for n in report["notes"])
+
+
+# --- what goes wrong in one ---
+
+
+def test_one_that_may_not_be_attached_to(victim, many):
+    """A line of the report, and no failure; nor is a number of no process."""
+    target, traced = victim("pool"), victim("pool")
+    other = Program([MMATTACH, "-p", traced.pid, "-d", "60s"], stdin=subprocess.DEVNULL)
+    assert other.err.find("^watching")
+    report = many("-p", f"{target.pid},{traced.pid},4194300", "--engine", "ptrace").finish()
+    processes = by_pid(report)
+    assert not processes[target.pid]["absent"]
+    assert processes[traced.pid]["absent"] and "another mmattach watches it" in processes[traced.pid]["how"]
+    assert processes[4194300]["absent"] and "no such process" in processes[4194300]["how"]
+    other.process.terminate()
+    other.wait()
+    for t in (target, traced):
+        assert_untouched(t)
+
+
+def test_none_can_be_watched(watch):
+    run = watch("-p", "4194300,4194301")
+    assert run.wait() == 1
+    assert "none of 2 processes can be watched" in run.said()
+
+
+def members(run):
+    """The processes that watch, by the process that they watch."""
+    return [p for p in children(run.pid) if comm(p) == "mmattach"]
+
+
+@ENGINES
+def test_killed(victim, many, tmp_path, monkeypatch, by):
+    """kill -9 of mmattach: every process is left, and nothing remains in TMPDIR."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    target = victim("pool")
+    hot = [victim("hot", 2) for _ in range(2)]
+    workers = target.ask("fork 3")["workers"]
+    everyone = [target.pid, *workers, *(h.pid for h in hot)]
+    for _ in range(rounds(4, 40)):
+        run = many("-p", ",".join(map(str, everyone)), "--engine", by)
+        random_moment(0.2)
+        watchers = members(run)
+        run.process.kill()
+        run.wait()
+        wait_for(lambda: all(ended(p) for p in watchers), "the watches have ended", 20)
+        assert_left(everyone)
+        wait_for(lambda: not left_behind(), "the traces are removed", ALL_GONE)
+    target.ask("go 3")
+    assert target.end()["bad"] == 0
+    for h in hot:
+        h.wait_working()
+        assert h.end()["damaged"] == 0
+
+
+def test_killed_while_attaching(victim, watch, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    hot = [victim("hot", 2) for _ in range(4)]
+    for _ in range(rounds(8, 80)):
+        run = watch("-p", ",".join(str(h.pid) for h in hot))
+        random_moment(0.5)
+        watchers = members(run)
+        run.process.kill()
+        run.wait()
+        wait_for(lambda: all(ended(p) for p in watchers), "the watches have ended", 20)
+        wait_for(lambda: not left_behind(), "the traces are removed", ALL_GONE)
+        for h in hot:
+            assert_untouched(h)
+    for h in hot:
+        h.wait_working()
+        assert h.end()["damaged"] == 0
+
+
+@ENGINES
+def test_one_watch_is_killed(victim, many, by):
+    """Only that one ends; what it has written is in the report."""
+    target = victim("pool")
+    workers = target.ask("fork 3")["workers"]
+    run = many("--tree", target.pid, "--engine", by)
+    target.ask("go 5")
+    last_for(1.5)       # a trace is written at least once a second
+    watchers = members(run)
+    os.kill(watchers[1], signal.SIGKILL)
+    assert run.err.find("its watch was ended by signal 9"), run.said()
+    told = target.ask("go 7")
+    report = run.finish()
+    assert len(report["processes"]) == 4
+    complete = [p for p in report["processes"] if p["ended"] and p["pid"] in workers]
+    assert len([p for p in report["processes"] if p["ended"]]) == 3
+    assert {p["allocs"] for p in complete} <= {24, 55 + 77}
+    assert told["worst"] in workers
+    assert_left(workers)
+    assert_untouched(target)
+    assert target.end()["bad"] == 0
+
+
+def test_they_end_one_after_the_other(victim, many):
+    """The watch ends with the last one."""
+    targets = [victim("pool") for _ in range(3)]
+    run = many("-p", ",".join(str(t.pid) for t in targets))
+    for t in targets:
+        assert run.alive()
+        t.end()
+    report = run.finish(sig=None)
+    assert sorted(by_pid(report)) == sorted(t.pid for t in targets)
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signals_end_all(victim, many, tmp_path, monkeypatch, sig):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    targets = [victim("pool") for _ in range(3)]
+    report = many("-p", ",".join(str(t.pid) for t in targets)).finish(sig=sig)
+    assert len(report["processes"]) == 3 and not left_behind()
+    for t in targets:
+        assert_untouched(t)
+
+
+# --- traces and reports ---
+
+
+def test_one_trace_of_all_and_one_of_each(victim, many, tmp_path):
+    target = victim("pool")
+    target.ask("fork 3")
+    run = many("--tree", target.pid, "-o", tmp_path / "all.mmt")
+    told = target.ask("go 8")
+    report = run.finish()
+    again = json.loads(subprocess.run([MMATTACH, "report", "--format", "json", tmp_path / "all.mmt"], check=True,
+                                      capture_output=True).stdout)
+    assert again["totals"] == report["totals"] and again["processes"] == report["processes"]
+    run = many("--tree", target.pid, "-o", f"{tmp_path}/each/")
+    told = target.ask("go 9")
+    report = run.finish()
+    of_folder = json.loads(subprocess.run([MMATTACH, "report", "--format", "json", f"{tmp_path}/each"], check=True,
+                                          capture_output=True).stdout)
+    assert of_folder["totals"] == report["totals"] and report["totals"]["live_blocks"] >= told["kept"]
+    assert len(list((tmp_path / "each").iterdir())) == 4
+    target.end()
+
+
+def test_a_budget_has_a_report_for_each(victim, watch, tmp_path):
+    targets = [victim("hot", 1) for _ in range(2)]
+    run = watch("-p", ",".join(str(t.pid) for t in targets), "--budget", "1%", "--budget-of", "all", "-d", "3s",
+                json_report=False)
+    assert run.wait() == 0, run.said()
+    text = run.out.text()
+    for t in targets:
+        assert f"==== hot {t.pid}\n" in text
+        assert_untouched(t)
+    assert len(re.findall(r"^  budget    0\.5%: ", text, re.M)) == 2, text
+
+
+# --- many ---
+
+
+def total_memory(pid):
+    """Pss of it and its descendants, in KiB."""
+    everyone, total = [pid], 0
+    parents = {int(p): parent(int(p)) for p in os.listdir("/proc") if p.isdigit()}
+    for p in everyone:
+        everyone += [c for c, above in parents.items() if above == p]
+        try:
+            text = pathlib.Path(f"/proc/{p}/smaps_rollup").read_text()
+        except OSError:
+            continue
+        total += int(re.search(r"^Pss:\s*(\d+)", text, re.M)[1])
+    return total
+
+
+@ENGINES
+def test_three_hundred(victim, many, by):
+    target = victim("pool")
+    workers = target.ask("fork 299")["workers"]
+    run = many("--tree", target.pid, "--engine", by)
+    told = target.ask("go 4", limit=120)
+    memory = total_memory(run.pid)
+    report = run.finish(limit=300)
+    assert len(report["processes"]) == 300
+    assert sum(p["allocs"] for p in report["processes"] if p["pid"] in workers) == told["allocs"]
+    assert memory / 300 < 40 * 1024, f"{memory / 300:.0f} KiB for each"
+    assert_left(workers)
+    assert_untouched(target)
+    assert target.end()["bad"] == 0
