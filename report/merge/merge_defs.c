@@ -78,7 +78,7 @@ static int compare_texts(const char *a, const char *b)
 /* Families that have the same name and are of another kind, which only a damaged trace has, are different ones. */
 static bool same_family(const struct defs_family *a, const struct defs_family *b)
 {
-	return compare_texts(a->name ? a->name : "", b->name ? b->name : "") == 0 && a->refs == b->refs &&
+	return compare_texts(a->name, b->name) == 0 && a->refs == b->refs &&
 	       a->ranges == b->ranges;
 }
 

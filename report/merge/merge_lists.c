@@ -203,9 +203,10 @@ int merge_lists(struct merge_map *m, const struct ledger *from, struct ledger *i
 
 /* --- order --- */
 
+/* None is not the same as an empty one. */
 static int text_order(const char *a, const char *b)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 static int compare_probes(const void *pa, const void *pb, void *ctx)

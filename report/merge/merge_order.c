@@ -42,9 +42,10 @@ void merge_order_fini(struct merge_order *o)
 	free(o->groups);
 }
 
+/* None is not the same as an empty one. */
 static int text_order(const char *a, const char *b)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 static int number_order(uint64_t a, uint64_t b)
