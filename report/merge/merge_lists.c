@@ -18,7 +18,8 @@ static bool same(const char *a, const char *b)
 
 /* --- probes --- */
 
-static const struct ledger_probe *find_probe(const struct ledger *l, uint32_t family, const struct ledger_probe *p)
+static const struct ledger_probe *find_probe(const struct ledger *l, uint32_t family,
+					     const struct ledger_probe *p)
 {
 	for (size_t i = 0; i < l->nprobes; i++)
 		if (l->probes[i].family == family && same(l->probes[i].rule, p->rule) &&
@@ -111,7 +112,10 @@ static struct ledger_twice *find_twice(struct ledger *l, const struct ledger_twi
 	return NULL;
 }
 
-/* The totals have them already. Which of them is the sample: the first one, by the time since its run's start. */
+/*
+ * The totals have them already. Which of them is the sample: the first one, by the time since its run's
+ * start.
+ */
 static int add_twice(struct merge_map *m, const struct ledger_twice *from, struct ledger *into)
 {
 	struct ledger_twice t = { 0 }, *known;
@@ -164,7 +168,8 @@ static int add_verdicts(const struct ledger *from, struct ledger *into)
 	struct fact f = info(into, MMT_VERDICTS);
 	struct fact_verdicts sum = {
 		.number = had->number + 1, .known = had->known || ledger_has_verdicts(from),
-		.census = had->census || its->census, .expected_ns = larger(had->expected_ns, its->expected_ns),
+		.census = had->census || its->census,
+		.expected_ns = larger(had->expected_ns, its->expected_ns),
 		.had_ns = larger(had->had_ns, its->had_ns), .bytes = had->bytes + its->bytes,
 		.threads = had->threads + its->threads, .not_stopped = had->not_stopped + its->not_stopped,
 		.sums = sums, .nsums = VERDICT_COUNT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge: ledgers of whatever facts are merged without harm, their totals are the sums, and the result is the same in
- * every order; lines of processes without a trace. (Traces, and the command: tests/test_merge.py.)
+ * merge: ledgers of whatever facts are merged without harm, their totals are the sums, and the result is the
+ * same in every order; lines of processes without a trace. (Traces, and the command: tests/test_merge.py.)
  */
 #include "report/merge/merge.h"
 
