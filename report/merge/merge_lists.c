@@ -74,17 +74,36 @@ static int add_texts(const struct ledger *from, struct ledger *into)
 	}
 	for (size_t i = 0; i < from->nlost && r == 0; i++)
 		r = add_lost(&from->lost[i], into);
-	f = info(into, MMT_SAID);
-	for (size_t i = 0; i < from->merged.nnotes && r == 0; i++) {
-		f.said.note = from->merged.notes[i].text;
-		f.said.processes = from->merged.notes[i].processes;
-		r = ledger_take(into, &f);
-	}
 	f = info(into, MMT_RUNTIME);
 	f.runtime = from->memories.runtime;
 	if (r == 0 && f.runtime &&
 	    (!into->memories.runtime || strcmp(f.runtime, into->memories.runtime) < 0))
 		r = ledger_take(into, &f);
+	return r;
+}
+
+/* How a reader found the end of a trace is no note of the trace. */
+static bool is_own(const struct ledger *l, size_t i)
+{
+	return i >= l->own_notes && i - l->own_notes < l->nown_notes;
+}
+
+/* Of very many different notes some are dropped. */
+static int add_notes(const struct ledger *from, struct ledger *into)
+{
+	struct fact f = info(into, MMT_NOTE);
+	int r = 0;
+
+	for (size_t i = 0; i < from->nnotes && r == 0; i++) {
+		f.note = from->notes[i];
+		r = is_own(from, i) ? 0 : ledger_take(into, &f);
+	}
+	for (size_t i = 0; i < from->merged.nnotes && r == 0; i++) {
+		const char *text = defs_string(&into->defs, from->merged.notes[i].text);
+
+		r = text ? merged_say(&into->merged, text, from->merged.notes[i].processes) : -ENOMEM;
+		r = r == -ENOSPC ? 0 : r;
+	}
 	return r;
 }
 
@@ -200,6 +219,8 @@ int merge_lists(struct merge_map *m, const struct ledger *from, struct ledger *i
 		r = add_probe(m, &from->probes[i], into);
 	if (r == 0)
 		r = add_texts(from, into);
+	if (r == 0)
+		r = add_notes(from, into);
 	for (size_t i = 0; i < from->ntwice && r == 0; i++)
 		r = add_twice(m, &from->twice[i], into);
 	add_counts(from, into);
@@ -256,6 +277,8 @@ void merge_lists_sort(struct ledger *l)
 		qsort(l->lost, l->nlost, sizeof(*l->lost), compare_lost);
 	if (l->nskips)
 		qsort(l->skips, l->nskips, sizeof(*l->skips), compare_strings);
+	if (l->nnotes)
+		qsort(l->notes, l->nnotes, sizeof(*l->notes), compare_strings);
 	if (l->merged.nnotes)
 		qsort(l->merged.notes, l->merged.nnotes, sizeof(*l->merged.notes), compare_notes);
 }

@@ -309,7 +309,10 @@ int merge_one(struct ledger *l, const char *label)
 		r = add_live(l);
 	if (r == 0)
 		r = add_process(l, label);
-	return r < 0 ? r : add_notes(l);
+	if (r == 0)
+		r = add_notes(l);
+	l->nnotes = l->own_notes = l->nown_notes = 0;
+	return r;
 }
 
 /* --- labels --- */
