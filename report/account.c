@@ -82,7 +82,11 @@ static void add_processes(const struct ledger *l, struct summary *s)
 	}
 }
 
-#define SHORTER 0.8		/* a run is shorter than others if it has less than this part of the longest one */
+/* A run is shorter than others if it has less than this part of the longest one. */
+#define SHORTER 0.8
+#define SHORTER_TEXT \
+	"watched for a shorter time than others: what was live at the end counts as live from then on, so the " \
+	"growth of all together is more than is reported"
 
 struct process_counts {
 	uint64_t absent, unjudged, cut, gaps, shorter;
@@ -119,8 +123,7 @@ static void note_processes(const struct ledger *l, struct summary *s)
 		note_count(s, n.unjudged, "no verdicts, so whether their blocks are lost is not known");
 	note_count(s, n.cut, "the trace has no end, since mmattach was killed");
 	note_count(s, n.gaps, "nothing was seen for a part of the watch");
-	note_count(s, n.shorter, "watched for a shorter time than others: what was live at the end counts as live from "
-				 "then on, so the growth of all together is more than is reported");
+	note_count(s, n.shorter, SHORTER_TEXT);
 }
 
 static void add_their_notes(const struct ledger *l, struct summary *s)
@@ -131,7 +134,7 @@ static void add_their_notes(const struct ledger *l, struct summary *s)
 	for (size_t i = 0; i < m->nnotes && i < NOTES_LISTED; i++)
 		note_count(s, m->notes[i].processes, m->notes[i].text);
 	if (m->nnotes > NOTES_LISTED)
-		summary_note(s, "%zu more notes of single processes are not listed: their own traces have them",
+		summary_note(s, "%zu more notes of single processes are not listed: their traces have them",
 			     m->nnotes - NOTES_LISTED);
 }
 

@@ -644,3 +644,17 @@ def test_descriptors_are_no_bytes(browser, tmp_path):
     browser.open(page_of(tmp_path / "fd.html", "report", "--family", "fd", "families.mmt"))
     assert browser.texts(".number strong")[2] == "35"
     assert not any(text.endswith("B") for text in browser.texts("#groups-table td.c-bytes"))
+
+
+def test_processes_of_a_merged_trace(browser, tmp_path):
+    """The worst first; and where a group is."""
+    (tmp_path / "no.mmt").write_text("no trace")
+    subprocess.run([BUILD / "mmattach", "merge", "--skip-damaged", "service.mmt", "service_later.mmt", tmp_path / "no.mmt", "-o",
+                    tmp_path / "all.mmt"], cwd=cases.INPUTS, check=True, stderr=subprocess.DEVNULL, timeout=60)
+    browser.open(page_of(tmp_path / "all.html", "report", tmp_path / "all.mmt"))
+    rows = [browser.run("return [...arguments[0].cells].map((cell) => cell.textContent)", row)
+            for row in browser.all("#processes-table tbody tr")]
+    assert [row[3] for row in rows] == ["leaky_service (21088)", "leaky_service (21019)", ""]
+    assert rows[0][0] == "255 KiB" and rows[2][4] == "NO TRACE: no.mmt: not a trace"
+    browser.all("#groups-table .opener")[0].click()
+    assert "in 2 of 3, most in leaky_service (21088): 151 KiB" in browser.texts("#groups-table .below dd")

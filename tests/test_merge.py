@@ -362,6 +362,9 @@ def test_questions_about_single_blocks_are_refused(tmp_path):
     for option in (["--older-than", "1s"], ["--block-list", "1"], ["--block-at", "5000"], ["--per-object"]):
         done = subprocess.run([MMATTACH, "report", *option, whole], capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 1 and f"{option[0]}: a merged trace has sums" in done.stderr
+    done = subprocess.run([MMATTACH, "scan", "-p", str(os.getpid()), "--with-trace", whole], capture_output=True, text=True, timeout=60,
+                          check=False)
+    assert done.returncode == 1 and "--with-trace: a merged trace has sums" in done.stderr
     done = subprocess.run([MMATTACH, "report", "--by", "process", tmp_path / "1.mmt"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1 and "the trace is of one process" in done.stderr
 

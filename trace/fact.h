@@ -117,9 +117,9 @@ struct fact_budget {
 };
 
 /*
- * The numbers of struct fact_process, in their order in a trace: allocations, frees; live blocks and bytes; events,
- * lost ones; how long threads were stopped, and their time; gaps; resident memory at the end, and how much of the
- * process's own (anonymous, shared, swapped) there was at the start and at the end.
+ * The numbers of struct fact_process, in their order in a trace: allocations, frees; live blocks and bytes;
+ * events, lost ones; how long threads were stopped, and their time; gaps; resident memory at the end, and how
+ * much of the process's own (anonymous, shared, swapped) there was at the start and at the end.
  */
 #define FACT_PROCESS_NUMBERS(X)							\
 	X(run_us) X(allocs) X(frees) X(live_blocks) X(live_bytes) X(events) X(lost)	\
@@ -148,8 +148,8 @@ struct fact_part {
 };
 
 /*
- * MMT_MERGED: the live blocks of a stack that have a verdict, in all processes; facts about the same stack and verdict
- * add up. Of objects: references acquired there on objects that exist, and nothing else.
+ * MMT_MERGED: the live blocks of a stack that have a verdict, in all processes; facts about the same stack and
+ * verdict add up. Of objects: references acquired there on objects that exist, and nothing else.
  */
 struct fact_merged {
 	uint32_t verdict;

@@ -16,6 +16,7 @@
 #include "attach/many/many_line.h"
 #include "attach/many/many_report.h"
 #include "attach/many/members.h"
+#include "attach/many/named.h"
 #include "attach/options/options.h"
 #include "attach/target/openfiles.h"
 #include "attach/watch/watch.h"
@@ -33,6 +34,7 @@
 
 struct many {
 	const struct options *opt;
+	struct named named;
 	struct folder folder;
 	struct choice choice;
 	struct members members;
@@ -79,42 +81,30 @@ static int open_signals(struct many *m)
 	return r;
 }
 
-static struct choice_wish wish_of(const struct options *o)
+static struct choice_wish wish_of(const struct many *m)
 {
+	const struct options *o = m->opt;
+
 	return (struct choice_wish){
-		.pids = o->many.tree ? &o->many.tree : o->many.pids, .npids = o->many.tree ? 1 : o->many.npids,
-		.name = o->name,
+		.pids = m->named.pids, .npids = m->named.n, .name = o->many.all ? o->name : NULL,
 		.cgroup = { .path = o->many.cgroup ? cgroup_path(o->many.cgroup) : NULL, .unit = o->many.unit,
 			    .container = o->many.container },
 		.descend = o->many.tree, .follow = o->follow, .self = getpid(), .least_age_ns = LEAST_AGE_NS,
 	};
 }
 
-/* A number of the list may be that of a thread; or of no process, which is a line of the report. */
-static int check_list(struct many *m)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < m->opt->many.npids && r == 0; i++) {
-		const pid_t pid = procs_process_of(m->choice.proc, m->opt->many.pids[i]);
-
-		if (!pid)
-			r = many_report_refused(&m->report, m->opt->many.pids[i], "", "there is no such process");
-		else
-			m->opt->many.pids[i] = pid;
-	}
-	return r;
-}
-
 static int open_all(struct many *m, int argc, char **argv)
 {
-	const struct choice_wish wish = wish_of(m->opt);
+	struct choice_wish wish;
 	int r = open_signals(m);
 
 	if (r == 0)
 		r = many_report_open(&m->report, m->opt);
+	if (r == 0)
+		r = named_find(&m->named, m->opt);
 	if (r < 0)
 		return r;
+	wish = wish_of(m);
 	m->members.opt = m->opt;
 	m->members.argc = argc;
 	m->members.argv = argv;
@@ -125,7 +115,7 @@ static int open_all(struct many *m, int argc, char **argv)
 	r = choice_open(&m->choice, "/proc", &wish);
 	if (r < 0)
 		log_error_errno(r, "cannot read /proc");
-	return r < 0 ? r : check_list(m);
+	return r;
 }
 
 static void close_all(struct many *m)
@@ -135,6 +125,7 @@ static void close_all(struct many *m)
 	folder_close(&m->folder);
 	many_report_close(&m->report);
 	free(m->queue);
+	named_fini(&m->named);
 	if (m->signals >= 0)
 		close(m->signals);
 }
@@ -162,6 +153,30 @@ static int look(struct many *m)
 	if (r < 0)
 		log_error_errno(r, "cannot look for processes");
 	return r;
+}
+
+/* What the user has named by its number, and the first look has not chosen. */
+static int note_unchosen(struct many *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < m->named.n && r == 0; i++) {
+		struct procs_stat st = { 0 };
+		bool chosen = false;
+
+		for (size_t k = 0; k < m->choice.nfound; k++)
+			chosen |= m->choice.found[k].pid == m->named.pids[i];
+		if (!chosen)
+			r = many_report_refused(&m->report, m->named.pids[i], st.comm, named_why_not(m->choice.proc, m->named.pids[i], &st));
+	}
+	return r;
+}
+
+static int look_first(struct many *m)
+{
+	int r = look(m);
+
+	return r < 0 ? r : note_unchosen(m);
 }
 
 static bool is_there(const struct many *m, const struct choice_found *p)
@@ -252,9 +267,15 @@ static int adopt_program(struct many *m)
 
 /* --- the watch --- */
 
+/* Can another one still appear? Of a name or cgroup, always; descendants have a parent that is watched. */
+static bool may_come(const struct many *m)
+{
+	return m->opt->follow && !m->opt->program && !m->choice.wish.npids;
+}
+
 static void announce(struct many *m)
 {
-	if (m->announced || m->next < m->queued || m->members.attaching || !m->members.running)
+	if (m->announced || m->next < m->queued || m->members.attaching || !(m->members.running || may_come(m)))
 		return;
 	m->announced = true;
 	m->began = clock_seconds();
@@ -287,12 +308,6 @@ static void wait_for_news(struct many *m, int timeout_ms)
 	if (poll(p, 2, timeout_ms) > 0 && p[0].revents)
 		on_signals(m);
 	members_look(&m->members, take_end, m);
-}
-
-/* Can another one still appear? Of a name or cgroup, always; descendants have a parent that is watched. */
-static bool may_come(const struct many *m)
-{
-	return m->opt->follow && !m->opt->program && !m->choice.wish.npids;
 }
 
 static bool is_over(const struct many *m)
@@ -409,12 +424,25 @@ static int open_folder(struct many *m)
 		log_hint("for one of each: -o FOLDER/");
 		return -EINVAL;
 	}
+	if (m->opt->output && !output)
+		return many_report_check_output(m->opt->output) < 0 ? -EINVAL : folder_open(&m->folder, NULL);
 	return folder_open(&m->folder, output);
+}
+
+/* Chosen, but the watch has ended before. */
+static int note_waiting(struct many *m)
+{
+	int r = 0;
+
+	for (; m->next < m->queued && r == 0; m->next++)
+		r = many_report_refused(&m->report, m->queue[m->next].pid, m->queue[m->next].comm,
+					"the watch ended before it was attached to");
+	return r;
 }
 
 static int run(struct many *m)
 {
-	int r = m->opt->program ? 0 : look(m), status;
+	int r = m->opt->program ? 0 : look_first(m), status;
 
 	if (r == 0)
 		r = open_folder(m);
@@ -422,6 +450,8 @@ static int run(struct many *m)
 		r = start_program(m);
 	if (r == 0)
 		r = watch_all(m);
+	if (r == 0)
+		r = note_waiting(m);
 	end_all(m);
 	status = r < 0 ? 1 : report(m);
 	return m->opt->program ? program_status(m, status) : status;

@@ -32,6 +32,17 @@ void many_report_close(struct many_report *r)
 		reporting_close(&r->reporting);
 }
 
+int many_report_check_output(const char *path)
+{
+	struct outfile file = OUTFILE_INIT;
+	int r = outfile_open(&file, path);
+
+	outfile_abort(&file);
+	if (r < 0)
+		log_error_errno(r, "cannot write the trace to %s", path);
+	return r;
+}
+
 int many_report_refused(struct many_report *r, pid_t pid, const char *comm, const char *why)
 {
 	struct many_refused x = { .pid = pid, .comm = strdup(comm), .why = strdup(why) };
@@ -54,7 +65,8 @@ int many_report_none(const struct many_report *r, uint64_t brief)
 		return 1;
 	}
 	for (size_t i = 0; i < r->nrefused; i++)
-		log_error("%s %d: %s", r->refused[i].comm, (int)r->refused[i].pid, r->refused[i].why);
+		log_error("%s%s%d: %s", r->refused[i].comm, *r->refused[i].comm ? " " : "",
+			  (int)r->refused[i].pid, r->refused[i].why);
 	log_error("none of %zu %s can be watched", r->nrefused, one);
 	return 1;
 }

@@ -36,6 +36,9 @@ struct many_report {
 must_check int many_report_open(struct many_report *r, const struct options *opt);
 void many_report_close(struct many_report *r);
 
+/* Can the trace of all be written to @path, as far as can be seen before the watch? 0 or -errno (logged). */
+must_check int many_report_check_output(const char *path);
+
 /* A process without a watch. Strings are copied. 0 or -ENOMEM. */
 must_check int many_report_refused(struct many_report *r, pid_t pid, const char *comm, const char *why);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/target/target.h"
 #include "attach/target/target_find.h"
 #include "base/fdio.h"
 
@@ -93,10 +94,7 @@ char *procs_cgroup(int proc, pid_t pid)
 	return read_file(proc, pid, "cgroup", &text) < 0 ? NULL : text;
 }
 
-pid_t procs_process_of(int proc, pid_t id)
+pid_t procs_process_of(pid_t id)
 {
-	cleanup_free char *text = NULL;
-	const char *at = read_file(proc, id, "status", &text) < 0 ? NULL : strstr(text, "\nTgid:");
-
-	return at ? (pid_t)strtol(at + strlen("\nTgid:"), NULL, 10) : 0;
+	return (pid_t)target_status_number(id, "Tgid");
 }

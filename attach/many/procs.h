@@ -31,7 +31,7 @@ bool procs_is_called(int proc, pid_t pid, const char *comm, const char *name);
 /* The text of its file `cgroup`: free it. NULL: it has ended, or there is none. */
 char *procs_cgroup(int proc, pid_t pid);
 
-/* The process that thread @id belongs to; 0: there is none. */
-pid_t procs_process_of(int proc, pid_t id);
+/* The process that thread @id belongs to, in /proc; 0: there is none. */
+pid_t procs_process_of(pid_t id);
 
 #endif

@@ -94,7 +94,8 @@ int trace_report_summary(const struct options *opt, struct reporting *reporting,
 {
 	const struct replay_options replay = { .keep_orphans = false };
 	struct ledger l;
-	int r = merge_folder_is_among(paths, n) ? merge_folders(opt, paths, n, &l) : replay_files(paths, n, &replay, &l);
+	int r = merge_folder_is_among(paths, n) ? merge_folders(opt, paths, n, &l)
+						: replay_files(paths, n, &replay, &l);
 
 	summary_init(out);
 	if (r == 0)

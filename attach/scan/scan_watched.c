@@ -49,6 +49,16 @@ static int learn_sizes(struct scan_watched *w)
 	return 0;
 }
 
+/* The blocks of several processes are not in the memory of one. */
+static int refuse_merged(const struct ledger *l)
+{
+	if (!ledger_is_merged(l))
+		return 0;
+	log_error("--with-trace: a merged trace has sums of many processes, and no single blocks");
+	log_hint("give the trace of this process");
+	return -EINVAL;
+}
+
 /*
  * In a sampled run few blocks of an allocation site would get a stack; the others would look as if allocated
  * elsewhere.
@@ -77,6 +87,8 @@ int scan_watched_open(const struct options *opt, struct scan_watched *out)
 	if (r < 0)
 		return r;
 	r = refuse_sampled(&out->ledger);
+	if (r == 0)
+		r = refuse_merged(&out->ledger);
 	if (r == 0)
 		r = ledger_settle(&out->ledger);
 	if (r == 0)

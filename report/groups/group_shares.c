@@ -5,10 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* The stack group that has the blocks of a merged group; DEFS_NONE: none. */
+/*
+ * The stack group that has the blocks of a merged group; DEFS_NONE: none. Without blocks its stack may have
+ * no place.
+ */
 static uint32_t group_of(const struct stack_groups *ds, const struct merged_group *m)
 {
-	uint32_t index = m->family == ds->family ? stack_groups_of(ds, m->stack, m->verdict) : DEFS_NONE;
+	uint32_t index = m->family == ds->family && m->blocks ? stack_groups_of(ds, m->stack, m->verdict)
+		: DEFS_NONE;
 
 	return index == DEFS_NONE ? index : ds->all[index].twin;
 }

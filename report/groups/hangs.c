@@ -64,10 +64,12 @@ static int add_up(const struct groupmap *groups, const struct ledger *l, uint64_
 static int add_up_merged(const struct groupmap *groups, const struct merged *m, struct addrmap *pairs)
 {
 	for (size_t i = 0; i < m->nhangs; i++) {
-		const struct merged_group *on = &m->groups[m->hangs[i].root], *g = &m->groups[m->hangs[i].group];
+		const struct merged_group *on = &m->groups[m->hangs[i].root],
+			*g = &m->groups[m->hangs[i].group];
 		const size_t *root = groupmap_find(groups, on->family, on->stack, on->verdict),
 			     *group = groupmap_find(groups, g->family, g->stack, g->verdict);
-		struct summary_sum *sum = root && group ? addrmap_slot(pairs, pair_of(*root, *group), NULL) : NULL;
+		struct summary_sum *sum = root && group ? addrmap_slot(pairs, pair_of(*root, *group),
+				NULL) : NULL;
 
 		if (!root || !group)
 			continue;

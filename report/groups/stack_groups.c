@@ -115,7 +115,7 @@ static uint64_t birth_of(const struct ledger *l, uint64_t age_us)
 	return age_us < l->now_us ? l->now_us - age_us : 0;
 }
 
-/* Of several processes there are no single blocks. Only their ages are known, so @older_than_us was refused. */
+/* Of several processes there are no single blocks, so that no age can be asked for. */
 static void look_at_merged(struct stack_groups *ds, struct stock *st)
 {
 	const struct merged *m = &ds->ledger->merged;

@@ -70,7 +70,7 @@ static int look_at_merged_births(const struct stack_groups *ds, struct part *par
 
 	for (size_t i = 0; i < m->ngroups && r == 0; i++) {
 		struct merged_group *g = &m->groups[i];
-		uint32_t of = g->family == ds->family ? stack_groups_of(ds, g->stack, g->verdict) : DEFS_NONE;
+		uint32_t of = g->family == ds->family && g->blocks ? stack_groups_of(ds, g->stack, g->verdict) : DEFS_NONE;
 
 		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
 			continue;

@@ -123,7 +123,16 @@ function localTime(text) {
 		`${zone < 0 ? "-" : "+"}${two(Math.abs(zone) / 60)}${two(Math.abs(zone) % 60)}`;
 }
 
+function processText(process) {
+	const labels = Object.entries(process.labels).map(([key, value]) => `${visible(key)}=${visible(value)}`).join(",");
+
+	return (process.comm || process.exe ? visible(process.comm ?? base(process.exe)) : "") + (process.pid ? ` (${process.pid})` : "") +
+		(process.host ? ` on ${visible(process.host)}` : "") + (labels ? `, ${labels}` : "");
+}
+
 function targetFacts(target) {
+	if (report.processes)
+		return fact("processes", count(report.processes.length));
 	return [...fact("process", target.pid > 0 ? `${visible(target.comm)} (${target.pid})` : visible(target.comm)),
 		...fact("command", (target.cmdline ?? []).map(visible).join(" ")), ...fact("program", visible(target.exe))];
 }
@@ -178,6 +187,24 @@ const CHILDREN = [
 	textColumn("where", "process", (row) => visible(row.name)),
 ];
 
+// Of a merged trace; those of which there is none come last.
+const PROCESSES = [
+	{ id: "bytes", text: "live", cell: (row) => row.absent ? "" : size(row.live_bytes), by: (row) => row.absent ? -1 : row.live_bytes },
+	{ id: "count", text: "blocks", cell: (row) => row.absent ? "" : count(row.live_blocks), by: (row) => row.live_blocks },
+	{ id: "delta", text: "lost", cell: (row) => row.judged ? size(lostOf(row)) : "", by: (row) => row.judged ? lostOf(row) : -1 },
+	textColumn("text", "process", processText),
+	textColumn("where", "", (row) => row.absent ? "NO TRACE: " + visible(row.how) : row.how ? visible(row.how)
+		: row.ended ? "" : "its trace has no end"),
+];
+
+function worstFirst(processes) {
+	return [...processes].sort((a, b) => a.absent - b.absent || b.live_bytes - a.live_bytes);
+}
+
+function lostOf(process) {
+	return ["definite", "indirect", "possible"].reduce((sum, v) => sum + process.verdicts[v].bytes, 0);
+}
+
 function residentOf(child) {
 	return child.last.anonymous + child.last.file + child.last.shared;
 }
@@ -210,6 +237,7 @@ function putAccount() {
 	section("account", isDiff ? "What is compared" : isScan ? "How it was scanned" : "How it was watched",
 		make("dl.facts", {}, ...facts),
 		...listOf("Doubts", doubtLines(), ".suspect"), ...listOf("Notes", (report.notes ?? []).map(visible)),
+		...tableOf("Processes", "processes-table", PROCESSES, worstFirst(report.processes ?? [])),
 		...tableOf("Child processes, not watched", "children-table", CHILDREN, report.children ?? []),
 		...tableOf("Functions that were watched", "probes-table", PROBES, run.probes ?? []),
 		...tableOf("Suppressions that were used", "used-table", USED, report.suppressions_used ?? []),

@@ -283,12 +283,19 @@ function lostWith(g) {
 	return g.indirect_blocks ? `${size(g.indirect_bytes)} in ${things(g.indirect_blocks, "block")}` : "";
 }
 
+// Of a merged trace.
+function processesOf(g) {
+	return g.processes ? `in ${count(g.processes)} of ${count(report.processes.length)}, ` +
+		`${g.processes > 1 ? "most in " : ""}${processText(report.processes[g.worst_process])}: ${size(g.worst_bytes)}` : "";
+}
+
 function groupFacts(g) {
 	return [...fact("tag", g.tag && visible(g.tag)),
 		...fact("family", families.size > 1 ? visible(g.family) : ""),
 		...kindFacts(g),
 		...fact("allocated here", callsOf(g)),
 		...fact("ages", ages(g)),
+		...fact("processes", processesOf(g)),
 		...fact("lost with it", lostWith(g)),
 		...fact("for example", (g.samples ?? []).slice(0, 8).join(" ")),
 		...(g.estimate ? estimateFacts(g) : [])];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* json_processes: the processes of a merged trace, and which of them have a group. Of others nothing is printed. */
+/*
+ * json_processes: the processes of a merged trace, and which of them have a group. Of others nothing is
+ * printed.
+ */
 #ifndef MM_JSON_PROCESSES_H
 #define MM_JSON_PROCESSES_H
 

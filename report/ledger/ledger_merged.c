@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ledger_merged: the facts of a merged trace (report/ledger/merged/merged.h): processes, and what they have together.
- * A process is known by its number; what names one that is not defined contradicts the rest.
+ * ledger_merged: the facts of a merged trace (report/ledger/merged/merged.h): processes, and what they have
+ * together. A process is known by its number; what names one that is not defined contradicts the rest.
  */
 #include <errno.h>
 #include <string.h>
@@ -152,7 +152,8 @@ int ledger_take_hang(struct ledger *l, const struct fact *f)
 	struct merged_hang hang = { .blocks = f->hang.blocks, .bytes = f->hang.bytes };
 	int r;
 
-	if (family == DEFS_NONE || (f->hang.verdict != VERDICT_DEFINITE && f->hang.verdict != VERDICT_POSSIBLE))
+	if (family == DEFS_NONE || (f->hang.verdict != VERDICT_DEFINITE &&
+				    f->hang.verdict != VERDICT_POSSIBLE))
 		return -EINVAL;
 	r = find_group(l, family, f->hang.on, f->hang.verdict, &hang.root);
 	if (r == 0)

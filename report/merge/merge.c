@@ -80,16 +80,19 @@ static int refuse_sampling(const struct merge *m, const struct merge_run *run, c
 	const char *path = run->paths[0];
 
 	if (ledger_is_sampled(l)) {
-		log_error("cannot merge %s: it is of a sampled run (--budget), whose estimates do not add up", path);
+		log_error("cannot merge %s: it is of a sampled run (--budget), whose estimates do not add up",
+			  path);
 		log_hint("`mmattach report` shows it alone; runs of --sample can be merged with each other");
 		return -EINVAL;
 	}
 	if (!m->first || m->all.run.sample_bytes == l->run.sample_bytes)
 		return 0;
 	if (m->all.run.sample_bytes && l->run.sample_bytes)
-		log_error("cannot merge %s and %s: they are samples with different intervals (--sample)", m->first, path);
+		log_error("cannot merge %s and %s: they are samples with different intervals (--sample)",
+			  m->first, path);
 	else
-		log_error("cannot merge %s and %s: one is a sample (--sample), the other has all calls", m->first, path);
+		log_error("cannot merge %s and %s: one is a sample (--sample), the other has all calls",
+			  m->first, path);
 	log_hint("merge each kind by itself");
 	return -EINVAL;
 }
@@ -116,7 +119,8 @@ static int refuse_again(struct merge *m, const struct merge_run *run, const stru
 			return no_memory();
 		if (fresh)
 			continue;
-		log_error("cannot merge %s: its run of process %d is among the traces before it", run->paths[0], p->pid);
+		log_error("cannot merge %s: its run of process %d is among the traces before it",
+			  run->paths[0], p->pid);
 		log_hint("give each trace once, and none that is part of a merged one");
 		return -EINVAL;
 	}
@@ -141,7 +145,8 @@ static int add_ledger(struct merge *m, const struct merge_run *run, struct ledge
 	m->all.run.sample_bytes = l->run.sample_bytes;
 	r = merge_ledger(&m->defs, l);
 	if (r == -EINVAL) {
-		log_error("cannot merge %s: there are more than %d families", run->paths[0], LEDGER_FAMILIES_MAX);
+		log_error("cannot merge %s: there are more than %d families", run->paths[0],
+			  LEDGER_FAMILIES_MAX);
 		log_hint("merge traces in which the same families were watched");
 	}
 	return r == -ENOMEM ? no_memory() : r;
@@ -156,13 +161,17 @@ static int refuse_damaged(struct merge *m, const struct merge_run *run, const st
 	return -EINVAL;
 }
 
+static const char *why_unreadable(int err)
+{
+	return err == -EINVAL ? "not a trace" : err == -EPROTO ? "of a newer version" : strerror(-err);
+}
+
 static int refuse_unreadable(struct merge *m, const struct merge_run *run, const struct ledger *l, int err)
 {
 	if (err == -ENOMEM)
 		return err;
 	if (m->opt->skip_damaged)
-		return leave_out(m, run, l, err == -EINVAL ? "not a trace" : err == -EPROTO ? "of a newer version"
-											      : strerror(-err));
+		return leave_out(m, run, l, why_unreadable(err));
 	log_hint("--skip-damaged leaves it out, and says so in the report");
 	return err;
 }
@@ -226,7 +235,7 @@ static void see_processes(struct ledger *l)
 	}
 }
 
-/* That a process was cut off is said of the process; the merged trace has an end. */
+/* That a process was cut off is a part of its own line; the merged trace has an end. */
 static int describe(struct ledger *l, uint64_t sample_bytes)
 {
 	int r = keep(l, COMMON(l, frontend, "several"), &l->run.frontend);

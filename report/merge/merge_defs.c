@@ -75,10 +75,13 @@ static int compare_texts(const char *a, const char *b)
 
 /* --- families --- */
 
-/* Families that have the same name and are of another kind, which only a damaged trace has, are different ones. */
+/*
+ * Families that have the same name and are of another kind, which only a damaged trace has, are different
+ * ones.
+ */
 static bool same_family(const struct defs_family *a, const struct defs_family *b)
 {
-	return compare_texts(a->name ? a->name : "", b->name ? b->name : "") == 0 && a->refs == b->refs &&
+	return compare_texts(a->name, b->name) == 0 && a->refs == b->refs &&
 	       a->ranges == b->ranges;
 }
 
@@ -122,7 +125,8 @@ int merge_map_family(struct merge_map *m, uint32_t index, uint32_t *out)
 static int module_key(struct merge_map *m, const struct defs_module *its, uint64_t *key)
 {
 	const bool built = its->build_id && *its->build_id;
-	const char *kept = defs_string(&m->to->into->defs, built ? its->build_id : its->path ? its->path : "");
+	const char *path = its->path ? its->path : "";
+	const char *kept = defs_string(&m->to->into->defs, built ? its->build_id : path);
 
 	*key = (uint64_t)(uintptr_t)kept << 1 | built;
 	return kept ? 0 : -ENOMEM;
@@ -359,13 +363,14 @@ static int map_path(struct merge_map *m, uint32_t stack, uint32_t *node)
 static int map_tag(struct merge_map *m, uint32_t index, uint32_t *out)
 {
 	struct fact f = info(m->to->into, MMT_TAG);
-	const char *text = index == DEFS_NONE ? NULL : defs_string(&m->to->into->defs, m->from->defs.tags[index].text);
+	const char *text;
 	uint32_t *slot;
 	bool fresh;
 
 	*out = DEFS_NONE;
 	if (index == DEFS_NONE)
 		return 0;
+	text = defs_string(&m->to->into->defs, m->from->defs.tags[index].text);
 	slot = text ? addrmap_slot(&m->to->tags, (uint64_t)(uintptr_t)text, &fresh) : NULL;
 	if (!slot)
 		return -ENOMEM;

@@ -50,10 +50,12 @@ static bool same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
-	return b && stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+	return b && stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_dev == sb.st_dev &&
+		sa.st_ino == sb.st_ino;
 }
 
-static int add_own(struct merge_folder *f, const char *folder, const char *name, const char *label, const char *output)
+static int add_own(struct merge_folder *f, const char *folder, const char *name, const char *label,
+		   const char *output)
 {
 	char *path;
 
@@ -66,9 +68,9 @@ static int add_own(struct merge_folder *f, const char *folder, const char *name,
 
 static int is_trace(const struct dirent *entry)
 {
-	const size_t n = strlen(entry->d_name);
+	const char *end = strrchr(entry->d_name, '.');
 
-	return entry->d_name[0] != '.' && n > strlen(SUFFIX) && !strcmp(entry->d_name + n - strlen(SUFFIX), SUFFIX);
+	return end && end != entry->d_name && entry->d_name[0] != '.' && !strcmp(end, SUFFIX);
 }
 
 static int add_folder(struct merge_folder *f, const char *folder, const char *label, const char *output)

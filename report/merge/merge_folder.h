@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_folder: which traces are meant where a folder is named: all *.mmt in it, in the order of their names. */
+/*
+ * merge_folder: which traces are meant where a folder is named: all *.mmt in it, in the order of their names.
+ */
 #ifndef MM_MERGE_FOLDER_H
 #define MM_MERGE_FOLDER_H
 
@@ -20,8 +22,8 @@ struct merge_folder {
 bool merge_folder_is_among(const char *const *paths, size_t n);
 
 /*
- * The files, and those of the folders, as inputs with @label. In a folder the file @output is left out, which is about
- * to be written (NULL: none). 0; -errno (logged). merge_folder_fini in any case.
+ * The files, and those of the folders, as inputs with @label. In a folder the file @output is left out, which
+ * is about to be written (NULL: none). 0; -errno (logged). merge_folder_fini in any case.
  */
 must_check int merge_folder_list(const char *const *paths, size_t n, const char *label, const char *output,
 				 struct merge_folder *out);

@@ -30,7 +30,8 @@ static bool same_run(const struct known *a, const struct known *b)
 	return a->is_piece && b->is_piece && !memcmp(a->file.id, b->file.id, sizeof(a->file.id));
 }
 
-static void make_runs(const struct merge_input *in, const struct known *all, size_t n, struct merge_inputs *out)
+static void make_runs(const struct merge_input *in, const struct known *all, size_t n,
+		      struct merge_inputs *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct merge_run *run = &out->runs[out->n];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_inputs: which of the files to merge are pieces of one run. The head of each is read; pieces with the same run
- * id are one input. A file without a head is an input of its own, and what is wrong with it is found when it is read.
+ * merge_inputs: which of the files to merge are pieces of one run. The head of each is read; pieces with the
+ * same run id are one input. A file without a head is an input of its own, and what is wrong with it is found
+ * when it is read.
  */
 #ifndef MM_MERGE_INPUTS_H
 #define MM_MERGE_INPUTS_H

@@ -18,7 +18,8 @@ static bool same(const char *a, const char *b)
 
 /* --- probes --- */
 
-static const struct ledger_probe *find_probe(const struct ledger *l, uint32_t family, const struct ledger_probe *p)
+static const struct ledger_probe *find_probe(const struct ledger *l, uint32_t family,
+					     const struct ledger_probe *p)
 {
 	for (size_t i = 0; i < l->nprobes; i++)
 		if (l->probes[i].family == family && same(l->probes[i].rule, p->rule) &&
@@ -73,17 +74,36 @@ static int add_texts(const struct ledger *from, struct ledger *into)
 	}
 	for (size_t i = 0; i < from->nlost && r == 0; i++)
 		r = add_lost(&from->lost[i], into);
-	f = info(into, MMT_SAID);
-	for (size_t i = 0; i < from->merged.nnotes && r == 0; i++) {
-		f.said.note = from->merged.notes[i].text;
-		f.said.processes = from->merged.notes[i].processes;
-		r = ledger_take(into, &f);
-	}
 	f = info(into, MMT_RUNTIME);
 	f.runtime = from->memories.runtime;
 	if (r == 0 && f.runtime &&
 	    (!into->memories.runtime || strcmp(f.runtime, into->memories.runtime) < 0))
 		r = ledger_take(into, &f);
+	return r;
+}
+
+/* How a reader found the end of a trace is no note of the trace. */
+static bool is_own(const struct ledger *l, size_t i)
+{
+	return i >= l->own_notes && i - l->own_notes < l->nown_notes;
+}
+
+/* Of very many different notes some are dropped. */
+static int add_notes(const struct ledger *from, struct ledger *into)
+{
+	struct fact f = info(into, MMT_NOTE);
+	int r = 0;
+
+	for (size_t i = 0; i < from->nnotes && r == 0; i++) {
+		f.note = from->notes[i];
+		r = is_own(from, i) ? 0 : ledger_take(into, &f);
+	}
+	for (size_t i = 0; i < from->merged.nnotes && r == 0; i++) {
+		const char *text = defs_string(&into->defs, from->merged.notes[i].text);
+
+		r = text ? merged_say(&into->merged, text, from->merged.notes[i].processes) : -ENOMEM;
+		r = r == -ENOSPC ? 0 : r;
+	}
 	return r;
 }
 
@@ -111,7 +131,10 @@ static struct ledger_twice *find_twice(struct ledger *l, const struct ledger_twi
 	return NULL;
 }
 
-/* The totals have them already. Which of them is the sample: the first one, by the time since its run's start. */
+/*
+ * The totals have them already. Which of them is the sample: the first one, by the time since its run's
+ * start.
+ */
 static int add_twice(struct merge_map *m, const struct ledger_twice *from, struct ledger *into)
 {
 	struct ledger_twice t = { 0 }, *known;
@@ -164,7 +187,8 @@ static int add_verdicts(const struct ledger *from, struct ledger *into)
 	struct fact f = info(into, MMT_VERDICTS);
 	struct fact_verdicts sum = {
 		.number = had->number + 1, .known = had->known || ledger_has_verdicts(from),
-		.census = had->census || its->census, .expected_ns = larger(had->expected_ns, its->expected_ns),
+		.census = had->census || its->census,
+		.expected_ns = larger(had->expected_ns, its->expected_ns),
 		.had_ns = larger(had->had_ns, its->had_ns), .bytes = had->bytes + its->bytes,
 		.threads = had->threads + its->threads, .not_stopped = had->not_stopped + its->not_stopped,
 		.sums = sums, .nsums = VERDICT_COUNT,
@@ -195,6 +219,8 @@ int merge_lists(struct merge_map *m, const struct ledger *from, struct ledger *i
 		r = add_probe(m, &from->probes[i], into);
 	if (r == 0)
 		r = add_texts(from, into);
+	if (r == 0)
+		r = add_notes(from, into);
 	for (size_t i = 0; i < from->ntwice && r == 0; i++)
 		r = add_twice(m, &from->twice[i], into);
 	add_counts(from, into);
@@ -203,9 +229,10 @@ int merge_lists(struct merge_map *m, const struct ledger *from, struct ledger *i
 
 /* --- order --- */
 
+/* None is not the same as an empty one. */
 static int text_order(const char *a, const char *b)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 static int compare_probes(const void *pa, const void *pb, void *ctx)
@@ -250,6 +277,8 @@ void merge_lists_sort(struct ledger *l)
 		qsort(l->lost, l->nlost, sizeof(*l->lost), compare_lost);
 	if (l->nskips)
 		qsort(l->skips, l->nskips, sizeof(*l->skips), compare_strings);
+	if (l->nnotes)
+		qsort(l->notes, l->nnotes, sizeof(*l->notes), compare_strings);
 	if (l->merged.nnotes)
 		qsort(l->merged.notes, l->merged.nnotes, sizeof(*l->merged.notes), compare_notes);
 }

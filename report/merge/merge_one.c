@@ -11,6 +11,11 @@
 #include "base/strbuf.h"
 #include "trace/endnote.h"
 
+#define BEING_RESIZED \
+	"some blocks were being resized when the watch ended: they are listed as they were before"
+#define NO_OBJECTS \
+	"objects with references are not listed: of several processes only the calls are counted"
+
 /* Bytes that were allocated in each span, by group. */
 struct births {
 	uint64_t (*points)[MMT_SERIES_POINTS];
@@ -93,7 +98,8 @@ static int add_leaders(struct ledger *l)
 }
 
 /* The lost block at @addr, in any family; @family is searched first. */
-static bool find_root(const struct ledger *l, uint32_t family, taddr addr, uint32_t *found, struct live_block *b)
+static bool find_root(const struct ledger *l, uint32_t family, taddr addr, uint32_t *found,
+		      struct live_block *b)
 {
 	for (uint32_t i = 0; i <= l->nbooks; i++) {
 		*found = i ? i - 1 : family;
@@ -154,8 +160,8 @@ static int add_references(struct ledger *l, uint32_t family)
 }
 
 /*
- * Sums of doubles depend on their order. Multiples of a power of two add up exactly, as long as they are not too many;
- * and this power is small beside the variance of one block.
+ * Sums of doubles depend on their order. Multiples of a power of two add up exactly, as long as they are not
+ * too many; and this power is small beside the variance of one block.
  */
 static void round_variances(struct byte_sample *s, uint64_t interval)
 {
@@ -262,7 +268,7 @@ static int add_process(struct ledger *l, const char *label)
 
 /* --- notes --- */
 
-/* How the target ended is said of the process itself, and so is that the trace has no end. */
+/* How the target ended is in the line of its process, and so is that the trace has no end. */
 static bool is_of_process(const struct ledger *l, size_t i)
 {
 	return endnote_is(l->notes[i]) || (i >= l->own_notes && i - l->own_notes < l->nown_notes);
@@ -288,10 +294,10 @@ static int add_notes(struct ledger *l)
 	if (r == 0 && l->look.wanted && l->look.fact.why_not)
 		r = say(l, l->look.fact.why_not);
 	if (r == 0 && l->resizing)
-		r = say(l, "some blocks were being resized when the watch ended: they are listed as they were before");
+		r = say(l, BEING_RESIZED);
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++)
 		if (objects_count(l->books[i].objects))
-			r = say(l, "objects with references are not listed: of several processes only the calls are counted");
+			r = say(l, NO_OBJECTS);
 	return r;
 }
 
@@ -303,7 +309,10 @@ int merge_one(struct ledger *l, const char *label)
 		r = add_live(l);
 	if (r == 0)
 		r = add_process(l, label);
-	return r < 0 ? r : add_notes(l);
+	if (r == 0)
+		r = add_notes(l);
+	l->nnotes = l->own_notes = l->nown_notes = 0;
+	return r;
 }
 
 /* --- labels --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_one: the ledger of one process in the form of a merged one: its live blocks as groups, itself as the only
- * process, its notes. The blocks remain, and are not used any more.
+ * merge_one: the ledger of one process in the form of a merged one: its live blocks as groups, itself as the
+ * only process, its notes. The blocks remain, and are not used any more.
  */
 #ifndef MM_MERGE_ONE_H
 #define MM_MERGE_ONE_H
@@ -13,8 +13,8 @@
 must_check int merge_one(struct ledger *l, const char *label);
 
 /*
- * Put @label in front of the labels of all processes. A key that a process has already remains as it is: the first
- * one counts. 0 or -ENOMEM.
+ * Put @label in front of the labels of all processes. A key that a process has already remains as it is: the
+ * first one counts. 0 or -ENOMEM.
  */
 must_check int merge_label(struct ledger *l, const char *label);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merge_order: see merge_order.h. Frames are ranked first; then two stacks are compared by the ranks of their frames,
- * from the outermost one inward, so that stacks with a common beginning are neighbours.
+ * merge_order: see merge_order.h. Frames are ranked first; then two stacks are compared by the ranks of their
+ * frames, from the outermost one inward, so that stacks with a common beginning are neighbours.
  */
 #include "report/merge/merge_order.h"
 
@@ -42,9 +42,10 @@ void merge_order_fini(struct merge_order *o)
 	free(o->groups);
 }
 
+/* None is not the same as an empty one. */
 static int text_order(const char *a, const char *b)
 {
-	return strcmp(a ? a : "", b ? b : "");
+	return a && b ? strcmp(a, b) : (a != NULL) - (b != NULL);
 }
 
 static int number_order(uint64_t a, uint64_t b)
@@ -75,8 +76,10 @@ static const char *module_text(const struct defs *d, uint32_t module)
 static int compare_frames(const void *pa, const void *pb, void *ctx)
 {
 	const struct defs *d = &((const struct sorter *)ctx)->l->defs;
-	const struct defs_frame *a = &d->frames[*(const uint32_t *)pa], *b = &d->frames[*(const uint32_t *)pb];
-	int order = a->module == b->module ? 0 : text_order(module_text(d, a->module), module_text(d, b->module));
+	const struct defs_frame *a = &d->frames[*(const uint32_t *)pa],
+		*b = &d->frames[*(const uint32_t *)pb];
+	int order = a->module == b->module ? 0 : text_order(module_text(d, a->module), module_text(d,
+			b->module));
 
 	if (!order)
 		order = number_order(a->pc, b->pc);
@@ -88,7 +91,8 @@ static int compare_frames(const void *pa, const void *pb, void *ctx)
 	return order;
 }
 
-static int rank(uint32_t *sorted, size_t n, int (*compare)(const void *, const void *, void *), struct sorter *s,
+static int rank(uint32_t *sorted, size_t n, int (*compare)(const void *, const void *, void *),
+		struct sorter *s,
 		uint32_t **out)
 {
 	*out = malloc((n + 1) * sizeof(**out));
@@ -140,7 +144,8 @@ static int compare_stacks(const void *pa, const void *pb, void *ctx)
 {
 	const struct sorter *s = ctx;
 	const struct defs *d = &s->l->defs;
-	const struct defs_stack *a = &d->stacks[*(const uint32_t *)pa], *b = &d->stacks[*(const uint32_t *)pb];
+	const struct defs_stack *a = &d->stacks[*(const uint32_t *)pa],
+		*b = &d->stacks[*(const uint32_t *)pb];
 	int order = compare_paths(s->paths[*(const uint32_t *)pa], s->paths[*(const uint32_t *)pb]);
 
 	if (!order)

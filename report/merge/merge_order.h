@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* merge_order: in which order the parts of a merged ledger are gone through: as they are, or by their content. */
+/*
+ * merge_order: in which order the parts of a merged ledger are gone through: as they are, or by their
+ * content.
+ */
 #ifndef MM_MERGE_ORDER_H
 #define MM_MERGE_ORDER_H
 

@@ -366,7 +366,7 @@ struct summary {
 	struct summary_hidden filtered;		/* by --older-than, --min-bytes, --show, --focus, --ignore */
 	struct summary_memory *memories;	/* of the process, and of its children */
 	size_t nmemories;
-	struct summary_process *processes;	/* of a merged trace, in the order of their content; else none */
+	struct summary_process *processes;	/* of a merged trace; else none */
 	size_t nprocesses;
 	bool by_process;		/* the table is to be of them, and not of groups */
 	const char *runtime;		/* the language runtime with a heap of its own; NULL: none is known */
@@ -518,9 +518,12 @@ uint64_t summary_lost_total(const struct summary *s);
 bool summary_is_merged(const struct summary *s);
 /* The share with the most bytes, of several the first one; NULL: there is none. */
 const struct summary_share *summary_worst_share(const struct summary_group *g);
-/* Add @more, which is sorted as to->shares is. 0 or -ENOMEM. The list was allocated by this function, or is empty. */
+/*
+ * Add @more, which is sorted as to->shares is. 0 or -ENOMEM. The list was allocated by this function, or is
+ * empty.
+ */
 must_check int summary_merge_shares(struct summary_group *to, const struct summary_share *more, size_t n);
-/* What is lost of a process, definitely or possibly or indirectly; of all its blocks, if it has no verdicts. */
+/* Bytes that are lost, definitely, possibly or indirectly; all that are live, if there are no verdicts. */
 uint64_t summary_process_suspect(const struct summary_process *p);
 /* Indices of the processes, the worst first, in room for s->nprocesses. Those without numbers come last. */
 void summary_sort_processes(const struct summary *s, uint32_t *out);

@@ -15,7 +15,7 @@
 
 #define WORST_SHOWN 5
 #define ABSENT_SHOWN 3
-#define NUMBER_WIDTH 10
+#define NUMBER_WIDTH 9
 
 void text_processes_name(struct strbuf *sb, const struct summary *s)
 {
@@ -156,11 +156,10 @@ static void put_row(struct strbuf *sb, struct strbuf *cell, const struct summary
 	put_bytes(sb, cell, p->its.live_bytes, seen);
 	put_number(sb, cell, p->its.live_blocks);
 	put_bytes(sb, cell, summary_process_suspect(p), p->its.judged);
-	put_number(sb, cell, p->its.allocs);
 	put_bytes(sb, cell, p->its.resident, p->its.resident > 0);
 	if (seen)
 		format_seconds(cell, (double)p->its.run_us / 1e6);
-	format_right(sb, cell, NUMBER_WIDTH - 2);
+	format_right(sb, cell, NUMBER_WIDTH);
 	strbuf_puts(sb, "  ");
 	if (is_named(p))
 		text_process(sb, p);
@@ -179,7 +178,7 @@ void text_processes_table(struct strbuf *sb, const struct summary *s, size_t top
 	size_t absent, n = top && top < s->nprocesses ? top : s->nprocesses;
 	uint32_t *all = sorted(sb, s, &absent);
 
-	strbuf_puts(sb, "\n      live      blocks        lost      allocs         RSS   watched  process\n");
+	strbuf_puts(sb, "\n     live     blocks       lost        RSS    watched  process\n");
 	for (size_t i = 0; all && i < n; i++)
 		put_row(sb, &cell, &s->processes[all[i]]);
 	if (n < s->nprocesses)

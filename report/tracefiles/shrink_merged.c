@@ -53,6 +53,11 @@ static struct fact_merged fact_of(const struct merged_group *g)
 	return its;
 }
 
+static uint32_t number_of(const struct shrink *s, uint32_t process)
+{
+	return s->l->merged.processes[process].its.number;
+}
+
 /* A group of very many processes takes several records, which add up. */
 static void put_group(struct shrink *s, struct merged_group *g, struct fact_part *some)
 {
@@ -69,10 +74,11 @@ static void put_group(struct shrink *s, struct merged_group *g, struct fact_part
 			more = parts_next(&g->parts, &place, &some[its.nparts]);
 			if (!more)
 				break;
-			some[its.nparts].process = s->l->merged.processes[some[its.nparts].process].its.number;
+			some[its.nparts].process = number_of(s, some[its.nparts].process);
 		}
 		shrink_put(s, &f);
-		its = (struct fact_merged){ .verdict = g->verdict, .youngest_us = g->youngest_us, .parts = some };
+		its = (struct fact_merged){ .verdict = g->verdict, .youngest_us = g->youngest_us,
+					   .parts = some };
 	}
 }
 
@@ -116,7 +122,8 @@ void shrink_put_hangs(struct shrink *s)
 	const struct merged *m = &s->l->merged;
 
 	for (size_t i = 0; i < m->nhangs; i++) {
-		const struct merged_group *root = &m->groups[m->hangs[i].root], *g = &m->groups[m->hangs[i].group];
+		const struct merged_group *root = &m->groups[m->hangs[i].root],
+			*g = &m->groups[m->hangs[i].group];
 		struct fact f = info(s, MMT_HANG);
 
 		shrink_put_family(s, s->l->now_us, g->family);

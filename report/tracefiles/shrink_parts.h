@@ -45,7 +45,10 @@ static inline uint32_t shrink_stack(const struct shrink *s, uint32_t index)
 void shrink_put_blocks(struct shrink *s, uint32_t family);
 void shrink_put_objects(struct shrink *s, uint32_t family);
 
-/* Of a merged ledger: the processes, and notes; what they have of a family, after its places; what hangs on what. */
+/*
+ * Of a merged ledger: the processes, and notes; what they have of a family, after its places; what hangs on
+ * what.
+ */
 void shrink_put_processes(struct shrink *s);
 void shrink_put_merged(struct shrink *s, uint32_t family);
 void shrink_put_hangs(struct shrink *s);

@@ -74,7 +74,8 @@ int tracelist_peek(struct tracelist_file *file)
 		file->empty = err == 0 && !file->tagged && !p.damaged;
 		reader_close(r);
 	}
-	return err >= 0 || err == -EINVAL || err == -EPROTO ? 0 : err; /* the others: when the file is read as a whole */
+	/* what is no trace is found when the file is read as a whole */
+	return err >= 0 || err == -EINVAL || err == -EPROTO ? 0 : err;
 }
 
 static int peek_and_log(struct tracelist_file *file)
@@ -127,7 +128,8 @@ static int refuse_others(const struct tracelist *t)
 		if (same_run(first, &t->files[i]))
 			continue;
 		log_error("%s and %s are of different runs", first->path, t->files[i].path);
-		log_hint("`mmattach diff OLD NEW` compares two runs; `mmattach merge` makes one trace of several");
+		log_hint("`mmattach diff OLD NEW` compares two runs; `mmattach merge` makes one trace of "
+			 "several");
 		return -EINVAL;
 	}
 	return 0;

@@ -253,6 +253,19 @@ def test_its_exit_status(tmp_path, watch):
     assert run.wait() == 7
 
 
+def test_waiting_for_the_first(victim, many, tmp_path):
+    """Of a name that no process has yet; -d counts from the beginning."""
+    name = f"mm{os.getpid()}w"
+    (tmp_path / name).symlink_to(VICTIMS / "pool")
+    run = many("-n", name, "--all", "--follow", "-o", f"{tmp_path}/t/", "-d", "20s")
+    target = victim(str(tmp_path / name))
+    traces(tmp_path / "t", target.pid)
+    assert list(by_pid(run.finish())) == [target.pid]
+    run = many("-n", f"{name}x", "--all", "--follow", "-d", "1s")
+    assert run.wait() == 1 and "no process to watch was found" in run.said()
+    assert_untouched(target)
+
+
 STORM = """
 n=0 bad=0
 while [ -e "$0" ]; do
@@ -307,6 +320,10 @@ def test_none_can_be_watched(watch):
     run = watch("-p", "4194300,4194301")
     assert run.wait() == 1
     assert "none of 2 processes can be watched" in run.said()
+    run = watch("-n", f"mm{os.getpid()}x", "--all")
+    assert run.wait() == 1 and "no process to watch was found" in run.said()
+    run = watch("-p", f"{os.getpid()},1", "-o", "/nosuchfolder/a.mmt")
+    assert run.wait() == 1 and "cannot write the trace to /nosuchfolder/a.mmt" in run.said()
 
 
 def members(run):

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * merged: what a merged ledger has in place of live blocks: it is of several processes (`mmattach merge`), each of
- * which has addresses of its own.
+ * merged: what a merged ledger has in place of live blocks: it is of several processes (`mmattach merge`),
+ * each of which has addresses of its own.
  *
- *	group	= the live blocks of a stack that have a verdict, in all processes, and how much each process has
+ *	group	= the live blocks of a stack that have a verdict, in all processes, and how much each of them
+ *		  has
  *	process	= what is known of one of the processes, and its own totals
  *	bins	= live blocks of a family by size and by age
  *
- * Ages are those at the end of each process's own run; runs may differ in length. What was live at the end of a run
- * counts as live from then on.
+ * Ages are those at the end of each process's own run; runs may differ in length. What was live at the end of
+ * a run counts as live from then on.
  */
 #ifndef MM_MERGED_H
 #define MM_MERGED_H
@@ -85,8 +86,8 @@ size_t merged_memory(const struct merged *m);
 must_check struct merged_process *merged_add_process(struct merged *m);
 
 /*
- * The group, made if there is none, its series advanced to @now_us: call it before its bytes change. NULL: out of
- * memory.
+ * The group, made if there is none, its series advanced to @now_us: call it before its bytes change. NULL:
+ * out of memory.
  */
 must_check struct merged_group *merged_group(struct merged *m, uint32_t family, uint32_t stack,
 					     enum verdict verdict, uint64_t now_us);

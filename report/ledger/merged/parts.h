@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parts: how many bytes each process has of something, in a few bytes a process: varints, as in a trace. Two thousand
- * processes with a thousand stacks each would otherwise take 32 MB.
+ * parts: how many bytes each process has of something, in a few bytes a process: varints, as in a trace. Two
+ * thousand processes with a thousand stacks each would otherwise take 32 MB.
  */
 #ifndef MM_PARTS_H
 #define MM_PARTS_H
