@@ -168,11 +168,28 @@ def test_without_bpf(container):
     assert_untouched(target)
 
 
+def as_another_user(capabilities):
+    return [*with_only(capabilities), "--reuid", "4321", "--regid", "4321", "--clear-groups",
+            "--ambient-caps", f"-all,{capabilities}"]
+
+
+@pytest.mark.parametrize("engine", engines())
+def test_least_privileges_of_another_user(container, engine):
+    """As doc/fleet.md has them."""
+    target = container()
+    watch = Program([*as_another_user(NEEDED[engine] + ",+dac_override"), MMATTACH, "--format", "json", "--engine", engine,
+                     "-p", target.pid, "-d", "2"])
+    assert watch.err.find(r"^watching \d+"), watch.said()
+    target.ask("nested 50")
+    assert watch.wait() == 0, watch.said()
+    assert_found(json.loads(watch.out.text()))
+    assert_untouched(target)
+
+
 def test_another_user(container):
     """With the right to trace, but not that to open another user's files."""
     target = container()
-    as_user = ["--reuid", "4321", "--regid", "4321", "--clear-groups", "--ambient-caps", "-all,+sys_ptrace"]
-    watch = Program([*with_only("+sys_ptrace"), *as_user, MMATTACH, "-p", target.pid, "-d", "1"])
+    watch = Program([*as_another_user("+sys_ptrace"), MMATTACH, "-p", target.pid, "-d", "1"])
     assert watch.wait() == 1
     assert f"/proc/{target.pid}/mem is only for user root" in watch.said() and "CAP_DAC_OVERRIDE" in watch.said()
     assert_untouched(target)
