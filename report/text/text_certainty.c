@@ -153,8 +153,8 @@ static void put_slowed(struct strbuf *sb, const struct summary *s)
 	if (summary_is_sampled(&s->run) || !summary_stops_known(&s->run) || !stop_share_first(&s->run, &first) ||
 	    !stop_share_slows(&first))
 		return;
-	strbuf_puts(sb, first.threads == 1 ? "the watch slowed the process: a thread was stopped for "
-					   : "the watch slowed the process: threads were stopped for ");
+	strbuf_printf(sb, "the watch slowed the %s: %s stopped for ", s->nprocesses > 1 ? "processes" : "process",
+		      first.threads == 1 ? "a thread was" : "threads were");
 	format_percent(sb, first.stopped_s, first.time_s);
 	strbuf_puts(sb, first.threads == 1 ? " of its time" : " of their time");
 	strbuf_puts(sb, ", which slows it by more than that");
