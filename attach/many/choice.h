@@ -14,8 +14,8 @@
  * A child whose parent has ended before the child was seen belongs to another process by then. It is known by its
  * session, if a chosen process leads that.
  *
- * A look reads the names in /proc, and one or two files of each process that is new. For 300 processes that is a
- * third of a millisecond.
+ * A look reads the names in /proc, and one or two files of each process that is new. With 400 processes, and a shell
+ * that starts 4,000 a second, ten looks a second take 2 or 3 % of a processor.
  */
 #ifndef MM_CHOICE_H
 #define MM_CHOICE_H
