@@ -357,6 +357,15 @@ def test_damaged_traces_are_left_out_only_if_that_is_wanted(tmp_path):
     assert "no trace: text.mmt: not a trace" in text
 
 
+def test_nothing_but_lines(tmp_path):
+    (tmp_path / "text.mmt").write_text("hello")
+    merge(tmp_path / "all.mmt", "--skip-damaged", tmp_path / "text.mmt", check=False)
+    text = text_of(tmp_path / "all.mmt")
+    assert "There is no trace of any process" in text and "no trace: text.mmt: not a trace" in text
+    assert "watched   for a time not known" in text
+    assert 'mmattach_live_bytes{processes="1"' in text_of(tmp_path / "all.mmt", "--format", "openmetrics")
+
+
 def test_questions_about_single_blocks_are_refused(tmp_path):
     whole = merge(tmp_path / "all.mmt", svc(tmp_path, 1), svc(tmp_path, 2))
     for option in (["--older-than", "1s"], ["--block-list", "1"], ["--block-at", "5000"], ["--per-object"]):

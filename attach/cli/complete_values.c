@@ -190,6 +190,7 @@ static const struct hit_class {
 	{ "VERDICT,...", put_verdicts }, { "ADDR,...|possible|reachable", put_in_use }, { "DOMAIN,...", put_domains },
 	{ "ENGINE", put_engines },
 	{ "DURATION", NULL }, { "PCT", NULL }, { "RULE", NULL }, { "FUNC", NULL }, { "TID|NAME", NULL },
+	{ "KEY=VALUE,...", NULL },
 	{ "GLOB", NULL }, { "N", NULL }, { "SIZE", NULL }, { "REGEX", NULL }, { "[FAMILY:]N", NULL },
 	{ "ADDR,...", NULL }, { "PATH", NULL }, { "UNIT", NULL }, { "ID", NULL },
 	{ "REF:UNREF[:argN][:count=+OFF/BYTES][:birth=F,...]", NULL }, { "HITS,CONTROL,MEM", NULL },

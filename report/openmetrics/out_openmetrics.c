@@ -40,7 +40,11 @@ static void put_label(struct strbuf *sb, const char *name, const char *value)
 
 static void begin(struct strbuf *sb, const char *name, const struct summary *s)
 {
-	strbuf_printf(sb, "mmattach_%s{pid=\"%d\"", name, (int)s->target.pid);
+	strbuf_printf(sb, "mmattach_%s{", name);
+	if (summary_is_merged(s))
+		strbuf_printf(sb, "processes=\"%zu\"", s->nprocesses);
+	else
+		strbuf_printf(sb, "pid=\"%d\"", (int)s->target.pid);
 	put_label(sb, "process", s->target.comm ? s->target.comm : "");
 }
 

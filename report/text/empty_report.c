@@ -151,11 +151,21 @@ static void put_too_young(struct strbuf *sb, const struct summary *s)
 	strbuf_puts(sb, ".\n");
 }
 
+static bool all_absent(const struct summary *s)
+{
+	for (size_t i = 0; i < s->nprocesses; i++)
+		if (!s->processes[i].its.absent)
+			return false;
+	return summary_is_merged(s);
+}
+
 void empty_report_put(struct strbuf *sb, const struct summary *s)
 {
 	const struct sums sums = add_up(s);
 
-	if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
+	if (all_absent(s))
+		strbuf_puts(sb, "There is no trace of any process: the lines below say why.\n");
+	else if (any_hidden(&s->suppressed) || any_hidden(&s->filtered))
 		put_hidden(sb, s);
 	else if (!sums.kept && only_ranges(s))
 		put_not_grown(sb, s, &sums);

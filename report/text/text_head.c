@@ -61,11 +61,12 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run, bool m
 	cleanup_strbuf struct strbuf start = STRBUF_INIT;
 
 	text_label(sb, "watched");
-	strbuf_puts(sb, merged ? "each for up to " : "");
-	if (run->seconds > 0)
+	if (run->seconds > 0) {
+		strbuf_puts(sb, merged ? "each for up to " : "");
 		format_seconds(sb, run->seconds);
-	else
+	} else {
 		strbuf_puts(sb, "for a time not known");
+	}
 	if (text_head_time(&start, run->start_ns))
 		strbuf_printf(sb, merged ? ", the first from %s" : " from %s", strbuf_str(&start));
 	strbuf_puts(sb, ", ");

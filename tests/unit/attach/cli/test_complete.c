@@ -99,6 +99,7 @@ static void test_options(void **state)
 	static const struct { enum command command; const char *word; } commands[] = {
 		{ COMMAND_WATCH, NULL }, { COMMAND_PROBES, "probes" }, { COMMAND_REPAIR, "repair" },
 		{ COMMAND_REPORT, "report" }, { COMMAND_DIFF, "diff" }, { COMMAND_SHRINK, "shrink" },
+		{ COMMAND_MERGE, "merge" },
 		{ COMMAND_IMPORT, "import" }, { COMMAND_SCAN, "scan" },
 	};
 
@@ -249,7 +250,7 @@ static const char *command_of(const struct option_line *line)
 {
 	return line->commands & FOR_WATCH ? NULL : line->commands & FOR_SCAN ? "scan" :
 	       line->commands & FOR_REPORT ? "report" : line->commands & FOR_PROBES ? "probes"
-	       : line->commands & FOR_IMPORT ? "import" : "gdb";
+	       : line->commands & FOR_IMPORT ? "import" : line->commands & FOR_MERGE ? "merge" : "gdb";
 }
 
 /* A description is one line, without the further clauses of --help. */

@@ -259,6 +259,18 @@ static void test_files(void **state)
 	assert_int_equal(l.o.command, COMMAND_SHRINK);
 	assert_string_equal(l.o.files.all[0], "report");
 	options_fini(&l.o);
+	l = accept("merge", "--label", "a=b,c=d", "--label", "e=", "x", "y", "-o", "out");
+	assert_int_equal(l.o.command, COMMAND_MERGE);
+	assert_int_equal(l.o.labels.n, 2);
+	assert_string_equal(l.o.labels.all[1], "e=");
+	options_fini(&l.o);
+	l = accept("report", "--by", "process", "a.mmt");
+	assert_true(l.o.shown.by_process);
+	options_fini(&l.o);
+	refuse("merge needs the name of the file to write", "-o OUT", "merge", "a");
+	refuse("--label x: not KEY=VALUE", "host=a1", "merge", "a", "-o", "b", "--label", "x");
+	refuse("--by process: --format csv has no table of processes", "json", "report", "--by", "process", "--format",
+	       "csv", "a");
 	l = accept("import", "mmleak", "dump", "--maps", "m", "-o", "out");
 	assert_int_equal(l.o.import, IMPORT_MMLEAK);
 	assert_string_equal(l.o.maps, "m");

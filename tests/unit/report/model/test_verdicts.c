@@ -364,7 +364,7 @@ static void for_programs(void **state)
 	strbuf_reset(&sb);
 	assert_int_equal(out_csv(&summary, 0, &sb), 0);
 	assert_non_null(strstr(sb.s, "\"definite\""));
-	assert_non_null(strstr(sb.s, ",\"\",,2,70,,,,,,,,,,,,,,\r\n"));
+	assert_non_null(strstr(sb.s, ",\"\",,2,70,,,,,,,,,,,,,,,,,\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_folded(&summary, 0, &sb), 0);
 	assert_string_equal(sb.s, "definitely lost;f1 150\nindirectly lost;f2 70\npossibly lost;f3 "
