@@ -170,6 +170,7 @@ def test_zsh_lists_with_descriptions(tmp_path):
         terminal.said = ""
         terminal.type("mmattach report --fo\t\t")
         terminal.wait_for("form of the report")
-        assert "--focus" in terminal.said and "--format" in terminal.said
+        terminal.wait_for("--focus")
+        assert "--format" in terminal.said
     finally:
         terminal.close()

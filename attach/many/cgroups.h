@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroups: does a process belong to a cgroup, a unit of systemd, or a container? By the text of /proc/PID/cgroup,
- * which has the paths of its cgroups, of version 1 (one for each controller) and 2:
+ * cgroups: does a process belong to a cgroup, a unit of systemd, or a container? By the text of
+ * /proc/PID/cgroup, which has the paths of its cgroups, of version 1 (one for each controller) and 2:
  *
  *	12:memory:/docker/4f1a...
  *	0::/system.slice/nginx.service

@@ -129,7 +129,8 @@ static bool is_chosen(enum state s)
 
 static bool is_ours(const struct choice *c, pid_t pid, const struct known *k)
 {
-	return pid == c->wish.self || state_of(c, k->parent) == EXCLUDED || !strcmp(k->comm, TARGET_KEEPER_COMM);
+	return pid == c->wish.self || state_of(c, k->parent) == EXCLUDED ||
+	       !strcmp(k->comm, TARGET_KEEPER_COMM);
 }
 
 /* Only when it is first seen: children that were there before the watch are not followed later. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * folder: where the traces of several watches go: a folder of the user's (-o FOLDER/), which stays; or one of our own
- * in TMPDIR, which is removed in the end. If mmattach is killed, the watches remove what they have written there, and
- * the last one the folder.
+ * folder: where the traces of several watches go: a folder of the user's (-o FOLDER/), which stays; or one
+ * of our own in TMPDIR, which is removed in the end. If mmattach is killed, the watches remove what they
+ * have written there, and the last one the folder.
  */
 #ifndef MM_FOLDER_H
 #define MM_FOLDER_H

@@ -45,7 +45,8 @@ struct many {
 	int signals;
 	bool announced;
 	bool ends;		/* no further process is watched */
-	double began, next_look, next_line;	/* clock_seconds(); began: when all of the first look were attached to */
+	double began;		/* clock_seconds(): when all of the first look were attached to */
+	double next_look;
 	int error;
 };
 
@@ -167,7 +168,8 @@ static int note_unchosen(struct many *m)
 		for (size_t k = 0; k < m->choice.nfound; k++)
 			chosen |= m->choice.found[k].pid == m->named.pids[i];
 		if (!chosen)
-			r = many_report_refused(&m->report, m->named.pids[i], st.comm, named_why_not(m->choice.proc, m->named.pids[i], &st));
+			r = many_report_refused(&m->report, m->named.pids[i], st.comm,
+						named_why_not(m->choice.proc, m->named.pids[i], &st));
 	}
 	return r;
 }
@@ -183,7 +185,8 @@ static bool is_there(const struct many *m, const struct choice_found *p)
 {
 	struct procs_stat st;
 
-	return procs_stat(m->choice.proc, p->pid, &st) == 0 && st.start_ns == p->start_ns && st.state != 'Z' && st.state != 'X';
+	return procs_stat(m->choice.proc, p->pid, &st) == 0 && st.start_ns == p->start_ns &&
+	       st.state != 'Z' && st.state != 'X';
 }
 
 /* Those that have ended while they waited for their turn are not attached to. */
@@ -275,7 +278,8 @@ static bool may_come(const struct many *m)
 
 static void announce(struct many *m)
 {
-	if (m->announced || m->next < m->queued || m->members.attaching || !(m->members.running || may_come(m)))
+	if (m->announced || m->next < m->queued || m->members.attaching ||
+	    !(m->members.running || may_come(m)))
 		return;
 	m->announced = true;
 	m->began = clock_seconds();
@@ -312,7 +316,8 @@ static void wait_for_news(struct many *m, int timeout_ms)
 
 static bool is_over(const struct many *m)
 {
-	if (m->opt->duration_ns && m->announced && clock_seconds() - m->began >= (double)m->opt->duration_ns / 1e9)
+	if (m->opt->duration_ns && m->announced &&
+	    clock_seconds() - m->began >= (double)m->opt->duration_ns / 1e9)
 		return true;
 	return !m->members.running && m->next == m->queued && !may_come(m);
 }
@@ -361,8 +366,8 @@ static bool all_done(const struct many *m)
 }
 
 /*
- * With verdicts each process is stopped once, and its memory is copied: not of all at once. Those that wait for that
- * are watched meanwhile.
+ * With verdicts each process is stopped once, and its memory is copied: not of all at once. Those that wait
+ * for that are watched meanwhile.
  */
 static void end_all(struct many *m)
 {
@@ -459,7 +464,9 @@ static int run(struct many *m)
 
 int many_run(const struct options *opt, int argc, char **argv)
 {
-	struct many m = { .opt = opt, .signals = -1, .choice.proc = -1, .members.bell = -1, .members.turns = { -1, -1 } };
+	struct many m = {
+		.opt = opt, .signals = -1, .choice.proc = -1, .members.bell = -1, .members.turns = { -1, -1 },
+	};
 	int status = 1;
 
 	openfiles_raise(NULL);

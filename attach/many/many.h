@@ -5,7 +5,8 @@
  *	choose (choice.h) ──▶ start a few at a time (members.h) ──▶ wait; with --follow choose again
  *	      ──▶ end them: -d, a signal, or none is left ──▶ one report of their traces (many_report.h)
  *
- * The end of one process, or of its watch, ends nothing else. What may not be attached to is a line of the report.
+ * The end of one process, or of its watch, ends nothing else. What may not be attached to is a line of the
+ * report.
  */
 #ifndef MM_MANY_H
 #define MM_MANY_H

@@ -131,7 +131,10 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
 
 /* --- one report of all --- */
 
-/* Those that were watched, and those that were not. A trace that is not whole was cut off by the end of its watch. */
+/*
+ * Those that were watched, and those that were not. A trace that is not whole was cut off by the end of its
+ * watch.
+ */
 struct collected {
 	struct merge_input *inputs;
 	struct merge_absent *absent;
@@ -146,7 +149,10 @@ static void collected_fini(struct collected *p)
 
 static int gather(const struct many_report *r, const struct members *m, struct collected *p)
 {
-	*p = (struct collected){ calloc(m->n + 1, sizeof(*p->inputs)), calloc(r->nrefused + 1, sizeof(*p->absent)), 0, 0 };
+	*p = (struct collected){
+		.inputs = calloc(m->n + 1, sizeof(*p->inputs)),
+		.absent = calloc(r->nrefused + 1, sizeof(*p->absent)),
+	};
 	if (!p->inputs || !p->absent)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_report: the report of several watches, made of their traces when all have ended: one of all of them, or, if they
- * had a budget, whose estimates do not add up, that of each.
+ * many_report: the report of several watches, made of their traces when all have ended: one of all of them,
+ * or, if they had a budget, whose estimates do not add up, that of each.
  */
 #ifndef MM_MANY_REPORT_H
 #define MM_MANY_REPORT_H
@@ -30,8 +30,8 @@ struct many_report {
 };
 
 /*
- * Before the watch, so that a file that cannot be written is found then. 0 or -errno (logged). many_report_close in any
- * case.
+ * Before the watch, so that a file that cannot be written is found then. 0 or -errno (logged).
+ * many_report_close in any case.
  */
 must_check int many_report_open(struct many_report *r, const struct options *opt);
 void many_report_close(struct many_report *r);
@@ -43,8 +43,8 @@ must_check int many_report_check_output(const char *path);
 must_check int many_report_refused(struct many_report *r, pid_t pid, const char *comm, const char *why);
 
 /*
- * The report, and with -o FILE the trace of all. @brief: processes that had ended before they were attached to. The
- * exit status.
+ * The report, and with -o FILE the trace of all. @brief: processes that had ended before they were attached
+ * to. The exit status.
  */
 must_check int many_report_print(struct many_report *r, const struct members *m, const struct folder *f,
 				 uint64_t brief);

@@ -28,7 +28,8 @@ int members_open(struct members *m)
 
 	m->turns[0] = m->turns[1] = -1;
 	m->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (m->bell < 0 || pipe2(m->turns, O_CLOEXEC | O_NONBLOCK) < 0 || write(m->turns[1], "abc", TURNS) != TURNS) {
+	if (m->bell < 0 || pipe2(m->turns, O_CLOEXEC | O_NONBLOCK) < 0 ||
+	    write(m->turns[1], "abc", TURNS) != TURNS) {
 		r = -errno;
 		log_error_errno(r, "cannot begin");
 	}
@@ -96,8 +97,8 @@ static void name_messages(const struct watched *w)
 }
 
 /*
- * In the copy; the signals that end a watch are blocked. Ctrl-C in the terminal is for our starter; a program that we start has
- * the terminal.
+ * In the copy; the signals that end a watch are blocked. Ctrl-C in the terminal is for our starter; a
+ * program that we start has the terminal.
  */
 static int run(const struct members *m, const struct watched *w)
 {
@@ -220,7 +221,10 @@ static char *reason(const struct watched *w, int status)
 	return strdup("its watch failed");
 }
 
-/* A trace is named before it is written, when the number of a program that is to be started is not known yet. */
+/*
+ * A trace is named before it is written, when the number of a program that is to be started is not known
+ * yet.
+ */
 static void name_by_pid(const struct members *m, struct watched *w)
 {
 	char *name = w->process.pid ? folder_name(m->folder, w->process.pid, w->process.comm) : NULL;

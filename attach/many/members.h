@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * members: the watches of several processes. Each is a process of its own, a copy of ours (fork), which runs the usual
- * session (attach/watch/session.h) for one target and writes its trace; so nothing that happens to one of them can
- * reach another, or its target. If we die, in whatever way, each ends as on SIGTERM.
+ * members: the watches of several processes. Each is a process of its own, a copy of ours (fork), which
+ * runs the usual session (attach/watch/session.h) for one target and writes its trace; so nothing that
+ * happens to one of them can reach another, or its target. If we die, in whatever way, each ends as on
+ * SIGTERM.
  *
  *	members_start ──▶ attaching ──▶ watching ──▶ leaving ──▶ ended
  *	                      └───────── ended: there is no watch, and `why` has the reason
@@ -36,7 +37,7 @@ struct watched {
 	bool over;		/* its trace is whole, or there will be none */
 	bool adopted;		/* the choice knows of that program */
 	int status;		/* its exit status, when it has ended: a program's own */
-	char *why;		/* of one that has ended: why there is no watch, or how it was lost; NULL: it was whole */
+	char *why;		/* of one that has ended: why there is no watch, or how it was lost; or NULL */
 };
 
 struct members {
@@ -58,13 +59,15 @@ must_check int members_open(struct members *m);
 void members_close(struct members *m);
 
 /*
- * Start a watch of @process; with pid 0: of the program of the options, which it starts. 0 or -errno (logged).
+ * Start a watch of @process; with pid 0: of the program of the options, which it starts. 0 or -errno
+ * (logged).
  */
 must_check int members_start(struct members *m, const struct choice_found *process);
 
 /*
- * See which have got further, and wait for those that have ended. @ended is called once for each, when its trace is
- * whole, or its watch has ended without. (The watch of a program that it has started goes on until that ends.)
+ * See which have got further, and wait for those that have ended. @ended is called once for each, when its
+ * trace is whole, or its watch has ended without. (The watch of a program that it has started goes on until
+ * that ends.)
  */
 void members_look(struct members *m, void (*ended)(void *ctx, struct watched *w), void *ctx);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* named: the processes that the user has named, each for itself: the numbers of -p or --tree, or the one of -n. */
+/*
+ * named: the processes that the user has named, each for itself: the numbers of -p or --tree, or the one of
+ * -n.
+ */
 #ifndef MM_NAMED_H
 #define MM_NAMED_H
 
@@ -17,8 +20,8 @@ struct named {
 };
 
 /*
- * A number of no process is kept: it becomes a line of the report. Not so the name of no process, or of several. 0 or
- * -errno (logged). named_fini in any case.
+ * A number of no process is kept: it becomes a line of the report. Not so the name of no process, or of
+ * several. 0 or -errno (logged). named_fini in any case.
  */
 must_check int named_find(struct named *r, const struct options *o);
 void named_fini(struct named *r);

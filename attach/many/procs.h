@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * procs: what a choice of processes (choice.h) reads about each of them, from few and small files of /proc: there
- * may be thousands, ten times a second. @proc is that folder, open.
+ * procs: what a choice of processes (choice.h) reads about each of them, from few and small files of /proc:
+ * there may be thousands, ten times a second. @proc is that folder, open.
  */
 #ifndef MM_PROCS_H
 #define MM_PROCS_H

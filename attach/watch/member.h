@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * member: a watch that is one of several (attach/many): what it shares with the process that has started it, in a
- * page of memory that both have.
+ * member: a watch that is one of several (attach/many): what it shares with the process that has started
+ * it, in a page of memory that both have.
  *
  *	STARTING ──▶ WATCHING ──▶ LEAVING ──▶ DONE	the trace is whole; nothing more is printed
  *	    └── ended without: `why` has the reason

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Services that are a master with workers: nginx, and PostgreSQL with a process for each connection."""
+import glob
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+
+from harness import children, wait_for
+from service import Service, run
+
+NGINX = """
+worker_processes 4;
+error_log {folder}/log;
+pid {folder}/nginx.pid;
+daemon off;
+{user}
+events {{ worker_connections 64; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
+    uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    server {{ listen unix:{folder}/socket; location / {{ return 200 "as ever\\n"; }} }}
+}}
+"""
+
+
+class Nginx(Service):
+    needs = ["nginx"]
+
+    def begin(self):
+        config = self.folder / "nginx.conf"
+        config.write_text(NGINX.format(folder=self.folder, user="user root;" if os.geteuid() == 0 else ""))
+        process = self.start("nginx", "-p", self.folder, "-c", config)
+        wait_for(lambda: len(children(process.pid)) == 4 and (self.folder / "socket").exists(), "nginx has four workers")
+        return process
+
+    def workers(self):
+        return sorted(children(self.pid))
+
+    def reload(self):
+        """New workers take over; the old ones end. Returns the new ones."""
+        before = set(self.workers())
+        os.kill(self.pid, 1)
+        wait_for(lambda: len(self.workers()) == 4 and not before & set(self.workers()), "nginx has reloaded", 60)
+        return self.workers()
+
+    def work(self, turn):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(30)
+            s.connect(str(self.folder / "socket"))
+            s.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            answer = b""
+            while part := s.recv(65536):
+                answer += part
+        assert answer.endswith(b"as ever\n"), answer
+
+
+def postgres_programs():
+    """The folder with initdb and postgres, Debian's or another's."""
+    folders = sorted(glob.glob("/usr/lib/postgresql/*/bin")) + [os.path.dirname(shutil.which("postgres") or "/none/postgres")]
+    return next((pathlib.Path(f) for f in folders if (pathlib.Path(f) / "initdb").exists()), pathlib.Path("/none"))
+
+
+class Postgres(Service):
+    needs = [str(postgres_programs() / "initdb"), "psql"]
+
+    def as_user(self):
+        """PostgreSQL does not run as root."""
+        return {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+
+    def begin(self):
+        data = self.folder / "data"
+        if os.geteuid() == 0:
+            for folder in [self.folder, *self.folder.parents]:
+                if folder.stat().st_uid == 0 and not folder.stat().st_mode & 1:
+                    folder.chmod(folder.stat().st_mode | 0o11)
+            shutil.chown(self.folder, "nobody", "nogroup")
+        run(postgres_programs() / "initdb", "-D", data, "-U", "me", "-A", "trust", "-N", cwd=self.folder, **self.as_user())
+        process = self.start(postgres_programs() / "postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses=",
+                             "-c", "shared_buffers=16MB", cwd=self.folder, **self.as_user())
+        wait_for(lambda: self.sql("select 1", check=False).strip() == "1", "PostgreSQL answers")
+        return process
+
+    def psql(self, *args, **kwargs):
+        return ["psql", "-h", str(self.folder), "-U", "me", "-d", "postgres", "-X", "-q", "-t", "-A", *args]
+
+    def sql(self, text, check=True):
+        return run(*self.psql("-c", text), check=check)
+
+    def session(self):
+        """A connection that stays: its process is a child of the server."""
+        return subprocess.Popen(self.psql(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                text=True, bufsize=1)
+
+    def work(self, turn):
+        assert self.sql(f"select {turn} + 1").strip() == str(turn + 1)
