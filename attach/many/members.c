@@ -113,7 +113,7 @@ static int run(const struct members *m, const struct watched *w)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == w->page->starter)
 		status = session_run(&o, w->page, m->argc, m->argv);
 	if (getppid() != w->page->starter && w->trace)
-		folder_abandon(m->folder, w->trace);
+		folder_abandon(m->folder);
 	return status;
 }
 

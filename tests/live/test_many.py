@@ -355,6 +355,19 @@ def test_killed(victim, many, tmp_path, monkeypatch, by):
         assert h.end()["damaged"] == 0
 
 
+def test_killed_after_the_first_have_ended(victim, many, tmp_path, monkeypatch):
+    """Their traces are complete, and their watches are gone: those that are left remove them."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    brief, lasting = victim("pool"), victim("pool")
+    run = many("-p", f"{brief.pid},{lasting.pid}")
+    brief.end()
+    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 1, "the first watch has ended")
+    run.process.kill()
+    run.wait()
+    wait_for(lambda: not left_behind(), "the traces are removed", 5)
+    assert_left([lasting.pid])
+
+
 def test_killed_while_attaching(victim, watch, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     hot = [victim("hot", 2) for _ in range(4)]
