@@ -128,6 +128,7 @@ static int make_page(const struct members *m, struct watched *w)
 	w->page->bell = m->bell;
 	w->page->mask = m->mask;
 	memcpy(w->page->turns, m->turns, sizeof(m->turns));
+	w->page->inherits = w->process.inherits;
 	w->page->born_ns = w->process.later ? w->process.start_ns : 0;
 	return 0;
 }

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from harness import MMATTACH, VICTIMS, Program, children, comm, ended, last_for, parent, random_moment, rounds, wait_for
-from untouched import assert_code_whole, assert_untouched, assert_untraced
+from untouched import assert_code_whole, assert_untouched, assert_untraced, code_differences
 
 ENGINES = pytest.mark.parametrize("by", ["ptrace", "uprobe"])
 ALL_GONE = 1.5      # seconds after its death within which all are left
@@ -264,6 +264,20 @@ def test_waiting_for_the_first(victim, many, tmp_path):
     run = many("-n", f"{name}x", "--all", "--follow", "-d", "1s")
     assert run.wait() == 1 and "no process to watch was found" in run.said()
     assert_untouched(target)
+
+
+def test_a_trap_of_its_own_remains(victim, many, tmp_path):
+    """Its int3 is not the kernel's: no process that was watched is its parent."""
+    name, folder = f"mm{os.getpid()}p", tmp_path / "t"
+    (tmp_path / name).symlink_to(VICTIMS / "patched")
+    run = many("-n", name, "--all", "--follow", "--engine", "uprobe", "-o", f"{folder}/", "-d", "60s",
+               "--probe", "alloc patched_alloc size=arg1", "--probe", "free patched_free")
+    target = victim(str(tmp_path / name), "jump")
+    before = code_differences(target.pid)
+    traces(folder, target.pid)
+    assert target.ask("go 50")["traps"] == 50
+    assert by_pid(run.finish())[target.pid]["allocs"] == 50
+    assert before and code_differences(target.pid) == before
 
 
 STORM = """
