@@ -274,6 +274,12 @@ def test_labels(tmp_path):
         assert done.returncode == 2 and "not KEY=VALUE" in done.stderr
 
 
+@pytest.mark.parametrize("labels", [["pod=x,pod=y"], ["zone=eu,pod=x", "pod=x"]])
+def test_a_key_has_one_value(tmp_path, labels):
+    done = merge(tmp_path / "x.mmt", *(f"--label={label}" for label in labels), svc(tmp_path, 1), check=False)
+    assert done.returncode == 2 and "pod has a value already" in done.stderr
+
+
 def test_a_folder_stands_for_its_traces(tmp_path):
     folder = tmp_path / "traces"
     folder.mkdir()
