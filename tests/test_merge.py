@@ -361,6 +361,9 @@ def test_damaged_traces_are_left_out_only_if_that_is_wanted(tmp_path):
     assert any(note.startswith("2 processes: there is no trace") for note in document["notes"])
     text = text_of(tmp_path / "all.mmt")
     assert "no trace: text.mmt: not a trace" in text
+    # those that are in no sum are not among those of which it is a report
+    assert text.startswith("2 processes of ") and "in 2 of 2 processes" in text
+    assert "processes 4, on 2 hosts, of 2 no trace;" in text
 
 
 def test_nothing_but_lines(tmp_path):

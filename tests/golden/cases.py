@@ -147,7 +147,7 @@ def words():
     yield "help.text", [["mmattach", "--help"], *[["mmattach", "help", command] for command in
                                                   ("report", "diff", "shrink", "import", "scan", "probes", "repair", "nosuch")]]
     yield "probes.text", [["mmattach", "probes"], ["mmattach", "probes", "--json"], ["mmattach", "probes", "--family", "glusterfs,fd"]]
-    wrong = (["--nosuch"], ["-p"], ["-p", "x"], ["-p", "1,2"], ["-p", "1", "10m"], ["-d", "x", "-p", "1"], ["--budget", "200%", "-p", "1"],
+    wrong = (["--nosuch"], ["-p"], ["-p", "x"], ["-p", "1,x"], ["-p", "1", "10m"], ["-d", "x", "-p", "1"], ["--budget", "200%", "-p", "1"],
              ["--probe", "alloc", "-p", "1"], ["--probe", "alloc f size=arg9", "-p", "1"], ["--family", "nosuch", "-p", "1"],
              ["--ref", "a", "-p", "1"], ["--depth", "0", "-p", "1"], ["--growth", "--budget", "1%", "-p", "1"], ["--rotate", "1", "-p", "1"],
              ["nosuch"], ["shrink"], ["diff", "a"], ["repair"], ["--", ], ["-p", "999999999"], ["-n", "no_such_program_at_all"])

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from harness import MMATTACH, VICTIMS, Program, children, comm, ended, last_for, parent, random_moment, rounds, wait_for
-from untouched import assert_code_whole, assert_untouched, assert_untraced, code_differences
+from untouched import assert_code_whole, assert_untouched, assert_untraced, code_differences, tracers
 
 ENGINES = pytest.mark.parametrize("by", ["ptrace", "uprobe"])
 ALL_GONE = 1.5      # seconds after its death within which all are left
@@ -421,6 +421,23 @@ def test_one_watch_is_killed(victim, many, by):
     assert_left(workers)
     assert_untouched(target)
     assert target.end()["bad"] == 0
+
+
+def test_a_watch_that_leaves_no_trace(victim, many, tmp_path):
+    """The report says why, and not that a file is missing."""
+    targets = [victim("pool") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets), "-o", f"{tmp_path}/t/")
+    for path in traces(tmp_path / "t", targets[0].pid)[targets[0].pid]:
+        path.unlink()
+    watched = {pid: watcher for watcher in members(run) for pid in [t.pid for t in targets]
+               if any(int(tracer) and parent(int(tracer)) == watcher for tracer in tracers(pid))}
+    os.kill(watched[targets[0].pid], signal.SIGKILL)
+    assert run.err.find("its watch was ended by signal 9", 20), run.said()
+    processes = by_pid(run.finish())
+    assert processes[targets[0].pid]["absent"] and not processes[targets[1].pid]["absent"]
+    assert processes[targets[0].pid]["how"] == "its watch was ended by signal 9"
+    for t in targets:
+        assert_untouched(t)
 
 
 def test_they_end_one_after_the_other(victim, many):
