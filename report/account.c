@@ -121,7 +121,7 @@ static void note_processes(const struct ledger *l, struct summary *s)
 	note_count(s, n.absent, "there is no trace, so they are in no sum");
 	if (ledger_has_verdicts(l))
 		note_count(s, n.unjudged, "no verdicts, so whether their blocks are lost is not known");
-	note_count(s, n.cut, "the trace has no end, since mmattach was killed");
+	note_count(s, n.cut, "the trace has no end: mmattach was killed, or could not write more");
 	note_count(s, n.gaps, "nothing was seen for a part of the watch");
 	note_count(s, n.shorter, SHORTER_TEXT);
 }

@@ -274,6 +274,12 @@ def test_labels(tmp_path):
         assert done.returncode == 2 and "not KEY=VALUE" in done.stderr
 
 
+@pytest.mark.parametrize("labels", [["pod=x,pod=y"], ["zone=eu,pod=x", "pod=x"]])
+def test_a_key_has_one_value(tmp_path, labels):
+    done = merge(tmp_path / "x.mmt", *(f"--label={label}" for label in labels), svc(tmp_path, 1), check=False)
+    assert done.returncode == 2 and "pod has a value already" in done.stderr
+
+
 def test_a_folder_stands_for_its_traces(tmp_path):
     folder = tmp_path / "traces"
     folder.mkdir()
@@ -355,6 +361,9 @@ def test_damaged_traces_are_left_out_only_if_that_is_wanted(tmp_path):
     assert any(note.startswith("2 processes: there is no trace") for note in document["notes"])
     text = text_of(tmp_path / "all.mmt")
     assert "no trace: text.mmt: not a trace" in text
+    # those that are in no sum are not among those of which it is a report
+    assert text.startswith("2 processes of ") and "in 2 of 2 processes" in text
+    assert "processes 4, on 2 hosts, of 2 no trace;" in text
 
 
 def test_nothing_but_lines(tmp_path):

@@ -23,6 +23,7 @@ struct known {
 	uint8_t state;		/* enum state */
 	bool fresh;		/* first seen in this look */
 	bool later;		/* not in the first look */
+	bool inherits;		/* choice_found */
 	char comm[PROCS_COMM];
 };
 
@@ -127,6 +128,17 @@ static bool is_chosen(enum state s)
 	return s == YOUNG || s == HANDED;
 }
 
+/* When it is first seen: was it forked by one that is chosen? What has lost its parent is known by its session. */
+static void see_parents(struct choice *c)
+{
+	for (size_t i = 0; i < c->nread; i++) {
+		struct known *k = addrmap_get(&c->known, (uint64_t)c->read[i]);
+
+		if (k->fresh && k->later)
+			k->inherits = is_chosen(state_of(c, k->parent)) || is_chosen(state_of(c, k->session));
+	}
+}
+
 static bool is_ours(const struct choice *c, pid_t pid, const struct known *k)
 {
 	return pid == c->wish.self || state_of(c, k->parent) == EXCLUDED ||
@@ -223,6 +235,7 @@ static int hand_out(struct choice *c, uint64_t now_ns)
 		k->state = HANDED;
 		c->found[c->nfound] = (struct choice_found){
 			.pid = c->read[i], .start_ns = k->start_ns, .later = k->later,
+			.inherits = k->inherits,
 		};
 		memcpy(c->found[c->nfound++].comm, k->comm, sizeof(k->comm));
 	}
@@ -264,6 +277,7 @@ int choice_look(struct choice *c, uint64_t now_ns)
 	spread(c, is_ours, EXCLUDED);
 	choose_wanted(c);
 	spread(c, descendant, YOUNG);
+	see_parents(c);
 	r = hand_out(c, now_ns);
 	return r < 0 ? r : forget_gone(c);
 }
@@ -284,10 +298,12 @@ int choice_adopt(struct choice *c, pid_t pid)
 	return addrmap_put(&c->known, (uint64_t)pid, &k);
 }
 
-void choice_again(struct choice *c, pid_t pid)
+void choice_again(struct choice *c, pid_t pid, bool execed)
 {
 	struct known *k = addrmap_get(&c->known, (uint64_t)pid);
 
-	if (k && k->state == HANDED)
-		k->state = YOUNG;
+	if (!k || k->state != HANDED)
+		return;
+	k->state = YOUNG;
+	k->inherits &= !execed;
 }

@@ -47,6 +47,7 @@ struct choice_found {
 	char comm[PROCS_COMM];
 	uint64_t start_ns;	/* CLOCK_BOOTTIME */
 	bool later;		/* not by the first look */
+	bool inherits;		/* a copy of a process that was chosen, as far as is known: no exec was seen since */
 };
 
 struct choice {
@@ -76,9 +77,7 @@ must_check int choice_look(struct choice *c, uint64_t now_ns);
  */
 must_check int choice_adopt(struct choice *c, pid_t pid);
 
-/*
- * Its watch has ended, but it goes on: with another program, for example. The next look hands it out again.
- */
-void choice_again(struct choice *c, pid_t pid);
+/* Its watch has ended, but it goes on. The next look hands it out again. @execed: with another program. */
+void choice_again(struct choice *c, pid_t pid, bool execed);
 
 #endif

@@ -113,10 +113,8 @@ char *folder_name(const struct folder *f, pid_t pid, const char *comm)
 	}
 }
 
-void folder_abandon(const struct folder *f, const char *path)
+void folder_abandon(const struct folder *f)
 {
-	if (!f->ours)
-		return;
-	unlink(path);
-	rmdir(f->path);
+	if (f->ours)
+		remove_all(f->path);
 }

@@ -31,7 +31,10 @@ void folder_close(struct folder *f);
  */
 char *folder_name(const struct folder *f, pid_t pid, const char *comm);
 
-/* In a watch whose starter is gone: remove @path from a folder of ours, and the folder if it is empty now. */
-void folder_abandon(const struct folder *f, const char *path);
+/*
+ * In a watch whose starter is gone: remove a folder of ours, with the traces of watches that have ended before, which
+ * no report will be made of.
+ */
+void folder_abandon(const struct folder *f);
 
 #endif

@@ -229,7 +229,7 @@ static void take_refusal(struct many *m, struct watched *w)
 	if (!there && w->process.later) {
 		m->choice.brief++;
 	} else if (there && m->opt->follow && is_worth_a_retry(m, w)) {
-		choice_again(&m->choice, w->process.pid);
+		choice_again(&m->choice, w->process.pid, false);
 	} else if (!m->ends) {
 		log_verbose("%s %d: %s", w->process.comm, (int)w->process.pid, w->why);
 		if (many_report_refused(&m->report, w->process.pid, w->process.comm, w->why) < 0)
@@ -251,7 +251,7 @@ static void take_end(void *ctx, struct watched *w)
 	if (w->why && !w->asked)
 		log_warn("%s %d: %s", w->process.comm, (int)w->process.pid, w->why);
 	if (w->end == WATCH_EXEC && m->opt->follow)
-		choice_again(&m->choice, w->process.pid);
+		choice_again(&m->choice, w->process.pid, true);
 }
 
 /* The program that a member has started: its descendants are followed. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "attach/many/folder.h"
 #include "attach/many/members.h"
@@ -132,8 +133,8 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
 /* --- one report of all --- */
 
 /*
- * Those that were watched, and those that were not. A trace that is not whole was cut off by the end of its
- * watch.
+ * Those that were watched, and those that were not, or whose watch could not write a trace. A trace that is not
+ * whole was cut off by the end of its watch.
  */
 struct collected {
 	struct merge_input *inputs;
@@ -147,21 +148,30 @@ static void collected_fini(struct collected *p)
 	free(p->absent);
 }
 
+static void gather_one(const struct watched *w, struct collected *p)
+{
+	if (w->why && access(w->trace, F_OK) < 0)
+		p->absent[p->nabsent++] = (struct merge_absent){
+			.pid = w->process.pid, .comm = w->process.comm, .why = w->why,
+		};
+	else
+		p->inputs[p->ninputs++].path = w->trace;
+}
+
 static int gather(const struct many_report *r, const struct members *m, struct collected *p)
 {
 	*p = (struct collected){
 		.inputs = calloc(m->n + 1, sizeof(*p->inputs)),
-		.absent = calloc(r->nrefused + 1, sizeof(*p->absent)),
+		.absent = calloc(m->n + r->nrefused + 1, sizeof(*p->absent)),
 	};
 	if (!p->inputs || !p->absent)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].state != MEMBER_STARTING)
-			p->inputs[p->ninputs++].path = m->all[i].trace;
-	for (; p->nabsent < r->nrefused; p->nabsent++)
-		p->absent[p->nabsent] = (struct merge_absent){
-			.pid = r->refused[p->nabsent].pid, .comm = r->refused[p->nabsent].comm,
-			.why = r->refused[p->nabsent].why,
+			gather_one(&m->all[i], p);
+	for (size_t i = 0; i < r->nrefused; i++)
+		p->absent[p->nabsent++] = (struct merge_absent){
+			.pid = r->refused[i].pid, .comm = r->refused[i].comm, .why = r->refused[i].why,
 		};
 	return 0;
 }

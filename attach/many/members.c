@@ -114,7 +114,7 @@ static int run(const struct members *m, const struct watched *w)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == w->page->starter)
 		status = session_run(&o, w->page, m->argc, m->argv);
 	if (getppid() != w->page->starter && w->trace)
-		folder_abandon(m->folder, w->trace);
+		folder_abandon(m->folder);
 	return status;
 }
 
@@ -129,6 +129,7 @@ static int make_page(const struct members *m, struct watched *w)
 	w->page->bell = m->bell;
 	w->page->mask = m->mask;
 	memcpy(w->page->turns, m->turns, sizeof(m->turns));
+	w->page->inherits = w->process.inherits;
 	w->page->born_ns = w->process.later ? w->process.start_ns : 0;
 	return 0;
 }

@@ -21,12 +21,41 @@ static bool is_labels(const char *arg)
 	}
 }
 
+/* Has one of the labels from @at up to @end the key that @label begins with? */
+static bool has_key(const char *at, const char *end, const char *label)
+{
+	const size_t n = strcspn(label, "=") + 1;
+
+	for (; at < end; at += strcspn(at, ","), at += *at == ',')
+		if (!strncmp(at, label, n))
+			return true;
+	return false;
+}
+
+/* A key of @arg that it has twice, or that an earlier option has; NULL: none. */
+static const char *key_again(const struct options *o, const char *arg)
+{
+	for (const char *at = arg; *at; at += strcspn(at, ","), at += *at == ',') {
+		if (has_key(arg, at, at))
+			return at;
+		for (size_t i = 0; i < o->labels.n; i++)
+			if (has_key(o->labels.all[i], o->labels.all[i] + strlen(o->labels.all[i]), at))
+				return at;
+	}
+	return NULL;
+}
+
 int option_label(struct options *o, const char *arg, struct usage_error *err)
 {
+	const char *again;
+
 	if (!is_labels(arg)) {
 		usage_refuse(err, "--label %s: not KEY=VALUE", arg);
 		return usage_advise(err, "for example --label host=a1,pod=web-7");
 	}
+	again = key_again(o, arg);
+	if (again)
+		return usage_refuse(err, "--label %s: %.*s has a value already", arg, (int)strcspn(again, "="), again);
 	return option_add(&o->labels, arg);
 }
 

@@ -23,6 +23,7 @@ struct member {
 	/* set before it starts */
 	pid_t starter;		/* mmattach, which waits for it */
 	uint64_t born_ns;	/* CLOCK_BOOTTIME: when its process was started; 0: before the watch */
+	bool inherits;		/* it may be a copy of a process that was watched */
 	int bell;		/* an eventfd, written to when the state changes */
 	sigset_t mask;		/* of signals, as it was before those that end a watch were blocked */
 	int turns[2];		/* a pipe: a byte in it is a turn: read it, and write it afterwards */

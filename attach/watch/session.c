@@ -366,7 +366,7 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->at = (struct attached)ATTACHED_INIT;
 	s->at.opt = opt;
 	s->at.under_gdb = opt->command == COMMAND_GDB;
-	s->at.inherits = member && member->born_ns;
+	s->at.inherits = member && member->inherits;
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);

@@ -130,9 +130,16 @@ function processText(process) {
 		(process.host ? ` on ${visible(process.host)}` : "") + (labels ? `, ${labels}` : "");
 }
 
+// Those without a trace are in no sum.
+function processesText(processes) {
+	const absent = processes.filter((p) => p.absent).length;
+
+	return count(processes.length) + (absent ? `, of ${count(absent)} no trace` : "");
+}
+
 function targetFacts(target) {
 	if (report.processes)
-		return fact("processes", count(report.processes.length));
+		return fact("processes", processesText(report.processes));
 	return [...fact("process", target.pid > 0 ? `${visible(target.comm)} (${target.pid})` : visible(target.comm)),
 		...fact("command", (target.cmdline ?? []).map(visible).join(" ")), ...fact("program", visible(target.exe))];
 }

@@ -516,6 +516,8 @@ uint64_t summary_lost_total(const struct summary *s);
 
 /* Is it of a merged trace? */
 bool summary_is_merged(const struct summary *s);
+/* How many processes have numbers: of the others there is no trace. */
+size_t summary_processes_seen(const struct summary *s);
 /* The share with the most bytes, of several the first one; NULL: there is none. */
 const struct summary_share *summary_worst_share(const struct summary_group *g);
 /*

@@ -6,6 +6,15 @@
 #include "report/model/summary.h"
 #include "report/model/summary_parts.h"
 
+size_t summary_processes_seen(const struct summary *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nprocesses; i++)
+		n += !s->processes[i].its.absent;
+	return n;
+}
+
 bool summary_is_merged(const struct summary *s)
 {
 	return s->nprocesses > 0;

@@ -19,7 +19,9 @@
 
 void text_processes_name(struct strbuf *sb, const struct summary *s)
 {
-	strbuf_printf(sb, "%zu process%s", s->nprocesses, s->nprocesses == 1 ? "" : "es");
+	const size_t seen = summary_processes_seen(s), n = seen ? seen : s->nprocesses;
+
+	strbuf_printf(sb, "%zu process%s", n, n == 1 ? "" : "es");
 	if (!s->target.comm)
 		return;
 	strbuf_puts(sb, " of ");
@@ -31,9 +33,7 @@ static uint32_t *sorted(struct strbuf *sb, const struct summary *s, size_t *abse
 {
 	uint32_t *all = calloc(s->nprocesses + 1, sizeof(*all));
 
-	*absent = 0;
-	for (size_t i = 0; i < s->nprocesses; i++)
-		*absent += s->processes[i].its.absent;
+	*absent = s->nprocesses - summary_processes_seen(s);
 	if (all)
 		summary_sort_processes(s, all);
 	else
@@ -108,6 +108,8 @@ static void put_count(struct strbuf *sb, const struct summary *s, size_t seen)
 	strbuf_printf(sb, "%zu", s->nprocesses);
 	if (hosts > 1)
 		strbuf_printf(sb, ", on %zu hosts", hosts);
+	if (seen < s->nprocesses)
+		strbuf_printf(sb, ", of %zu no trace", s->nprocesses - seen);
 	strbuf_puts(sb, seen > WORST_SHOWN ? "; with most that is live:\n" : "; what is live in each:\n");
 }
 

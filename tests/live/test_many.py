@@ -12,7 +12,8 @@ import pytest
 
 from harness import (MMATTACH, VICTIMS, Program, children, comm, ended, last_for, parent, random_moment, rounds,
                      wait_for)
-from untouched import assert_code_whole, assert_untouched, assert_untraced, wait_untraced
+from untouched import (assert_code_whole, assert_untouched, assert_untraced, code_differences, tracers,
+                       wait_untraced)
 
 ENGINES = pytest.mark.parametrize("by", ["ptrace", "uprobe"])
 ALL_GONE = 5.0      # seconds after its death within which all are left, also on a busy machine
@@ -267,6 +268,20 @@ def test_waiting_for_the_first(victim, many, tmp_path):
     assert_untouched(target)
 
 
+def test_a_trap_of_its_own_remains(victim, many, tmp_path):
+    """Its int3 is not the kernel's: no process that was watched is its parent."""
+    name, folder = f"mm{os.getpid()}p", tmp_path / "t"
+    (tmp_path / name).symlink_to(VICTIMS / "patched")
+    run = many("-n", name, "--all", "--follow", "--engine", "uprobe", "-o", f"{folder}/", "-d", "60s",
+               "--probe", "alloc patched_alloc size=arg1", "--probe", "free patched_free")
+    target = victim(str(tmp_path / name), "jump")
+    before = code_differences(target.pid)
+    traces(folder, target.pid)
+    assert target.ask("go 50")["traps"] == 50
+    assert by_pid(run.finish())[target.pid]["allocs"] == 50
+    assert before and code_differences(target.pid) == before
+
+
 STORM = """
 n=0 bad=0
 while [ -e "$0" ]; do
@@ -356,6 +371,19 @@ def test_killed(victim, many, tmp_path, monkeypatch, by):
         assert h.end()["damaged"] == 0
 
 
+def test_killed_after_the_first_have_ended(victim, many, tmp_path, monkeypatch):
+    """Their traces are complete, and their watches are gone: those that are left remove them."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    brief, lasting = victim("pool"), victim("pool")
+    run = many("-p", f"{brief.pid},{lasting.pid}")
+    brief.end()
+    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 1, "the first watch has ended")
+    run.process.kill()
+    run.wait()
+    wait_for(lambda: not left_behind(), "the traces are removed", 5)
+    assert_left([lasting.pid])
+
+
 def test_killed_while_attaching(victim, watch, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     hot = [victim("hot", 2) for _ in range(4)]
@@ -396,6 +424,23 @@ def test_one_watch_is_killed(victim, many, by):
     assert_left(workers)
     assert_untouched(target)
     assert target.end()["bad"] == 0
+
+
+def test_a_watch_that_leaves_no_trace(victim, many, tmp_path):
+    """The report says why, and not that a file is missing."""
+    targets = [victim("pool") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets), "-o", f"{tmp_path}/t/")
+    for path in traces(tmp_path / "t", targets[0].pid)[targets[0].pid]:
+        path.unlink()
+    watched = {pid: watcher for watcher in members(run) for pid in [t.pid for t in targets]
+               if any(int(tracer) and parent(int(tracer)) == watcher for tracer in tracers(pid))}
+    os.kill(watched[targets[0].pid], signal.SIGKILL)
+    assert run.err.find("its watch was ended by signal 9", 20), run.said()
+    processes = by_pid(run.finish())
+    assert processes[targets[0].pid]["absent"] and not processes[targets[1].pid]["absent"]
+    assert processes[targets[0].pid]["how"] == "its watch was ended by signal 9"
+    for t in targets:
+        assert_untouched(t)
 
 
 def test_they_end_one_after_the_other(victim, many):

@@ -5,6 +5,8 @@
  *	own	patched_free begins with another nop than in the file
  *	int3	patched_free begins with an int3 of this program's own, which
  *		its SIGTRAP handler steps past, as a debugger inside would do
+ *	jump	the same at the jump that is its next instruction, which
+ *		is where the kernel's probe would be
  *	shared	patched_free is the file's, but its page is mapped shared
  *	libc	libc's free tests its argument with another instruction that
  *		does the same (exits with 77, a skip, if that free begins otherwise)
@@ -76,9 +78,12 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 	greg_t *pc = &((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 
 	(void)sig, (void)info;
-	if (*pc != (greg_t)(uintptr_t)patched_free + 1)
+	if (*pc == (greg_t)(uintptr_t)patched_free + 1)
+		*pc += NOP_LEN - 1;
+	else if (*pc == (greg_t)(uintptr_t)patched_free + NOP_LEN + 1)
+		*pc = (greg_t)(uintptr_t)slot_free;
+	else
 		victim_die("a trap that is not ours");
-	*pc += NOP_LEN - 1;
 	traps++;
 }
 
@@ -87,12 +92,22 @@ static void patch_own(void)
 	patch((void *)patched_free, "\x66\x90\x66\x90", NOP_LEN);
 }
 
-static void patch_int3(void)
+static void patch_int3_at(uintptr_t offset)
 {
 	struct sigaction act = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGTRAP, &act, NULL);
-	patch((void *)patched_free, "\xcc", 1);
+	patch((void *)((uintptr_t)patched_free + offset), "\xcc", 1);
+}
+
+static void patch_int3(void)
+{
+	patch_int3_at(0);
+}
+
+static void patch_jump(void)
+{
+	patch_int3_at(NOP_LEN);
 }
 
 /* The file offset of the code at patched_free. Returns 0 to go on to the next program. */
@@ -157,7 +172,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*patch)(void);
 	} modes[] = {
-		{ "own", patch_own }, { "int3", patch_int3 }, { "shared", map_shared }, { "libc", patch_libc }
+		{ "own", patch_own }, { "int3", patch_int3 }, { "jump", patch_jump },
+		{ "shared", map_shared }, { "libc", patch_libc }
 	};
 	char line[ORDER_MAX];
 

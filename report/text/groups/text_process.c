@@ -24,11 +24,12 @@ void text_process(struct strbuf *sb, const struct summary_process *p)
 void text_process_shares(struct strbuf *sb, const struct summary *s, const struct summary_group *g)
 {
 	const struct summary_share *worst = summary_worst_share(g);
+	const size_t seen = summary_processes_seen(s);
 
 	if (!summary_is_merged(s) || !worst)
 		return;
 	strbuf_printf(sb, "    in %zu of ", g->nshares);
-	strbuf_printf(sb, "%zu process%s, ", s->nprocesses, s->nprocesses == 1 ? "" : "es");
+	strbuf_printf(sb, "%zu process%s, ", seen, seen == 1 ? "" : "es");
 	strbuf_puts(sb, g->nshares > 1 ? "most in " : "");
 	text_process(sb, &s->processes[worst->process]);
 	strbuf_puts(sb, ": ");

@@ -131,7 +131,7 @@ static void test_a_list_and_new_children(void **state)
 	look(&c, 101.1, 0);
 	end(21);
 	look(&c, 101.3, 20, 0);
-	assert_true(c.found[0].later);
+	assert_true(c.found[0].later && c.found[0].inherits);
 	assert_int_equal(c.found[0].start_ns, 101 * SECOND);
 	assert_int_equal(c.brief, 1);
 	/* a grandchild whose parent is gone is known by its session */
@@ -145,8 +145,30 @@ static void test_a_list_and_new_children(void **state)
 	look(&c, 106, 0);
 	make((struct made){ .pid = 20, .comm = "again", .parent = 10, .session = 10, .start_s = 106 });
 	look(&c, 107, 20, 0);
-	choice_again(&c, 20);
+	choice_again(&c, 20, false);
 	look(&c, 107.1, 20, 0);
+	assert_true(c.found[0].inherits);
+	/* what it has after an exec is its own */
+	choice_again(&c, 20, true);
+	look(&c, 107.2, 20, 0);
+	assert_false(c.found[0].inherits);
+	choice_close(&c);
+}
+
+/* Only a copy of a process that is watched has the int3s of its watch. */
+static void test_who_inherits(void **state)
+{
+	struct choice c = opened((struct choice_wish){ .name = "worker", .follow = true });
+
+	(void)state;
+	look(&c, 100, 9, 0);
+	assert_false(c.found[0].inherits);
+	make((struct made){ .pid = 20, .comm = "worker", .parent = 1, .session = 1, .start_s = 101 });
+	look(&c, 102, 20, 0);
+	assert_true(c.found[0].later && !c.found[0].inherits);
+	make((struct made){ .pid = 21, .comm = "worker", .parent = 20, .session = 1, .start_s = 102 });
+	look(&c, 103, 21, 0);
+	assert_true(c.found[0].inherits);
 	choice_close(&c);
 }
 
@@ -224,6 +246,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_list_and_new_children),
+		TEST(test_who_inherits),
 		TEST(test_a_tree),
 		TEST(test_a_name),
 		TEST(test_a_cgroup),
