@@ -102,6 +102,7 @@ static void name_messages(const struct watched *w)
 static int run(const struct members *m, const struct watched *w)
 {
 	const struct options o = options_of(m, w);
+	const int held = folder_hold(m->folder);
 	int status = 1;
 
 	statusline_close();
@@ -113,7 +114,7 @@ static int run(const struct members *m, const struct watched *w)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == w->page->starter)
 		status = session_run(&o, w->page, m->argc, m->argv);
 	if (getppid() != w->page->starter && w->trace)
-		folder_abandon(m->folder);
+		folder_abandon(m->folder, held, w->trace);
 	return status;
 }
 

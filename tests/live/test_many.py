@@ -372,14 +372,15 @@ def test_killed(victim, many, tmp_path, monkeypatch, by):
 def test_killed_after_the_first_have_ended(victim, many, tmp_path, monkeypatch):
     """Their traces are complete, and their watches are gone: those that are left remove them."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    brief, lasting = victim("pool"), victim("pool")
-    run = many("-p", f"{brief.pid},{lasting.pid}")
+    brief, *lasting = [victim("pool") for _ in range(3)]
+    run = many("-p", ",".join(str(t.pid) for t in (brief, *lasting)))
     brief.end()
-    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 1, "the first watch has ended")
+    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 2, "the first watch has ended")
     run.process.kill()
     run.wait()
     wait_for(lambda: not left_behind(), "the traces are removed", 5)
-    assert_left([lasting.pid])
+    assert "was removed" not in run.said()
+    assert_left([t.pid for t in lasting])
 
 
 def test_killed_while_attaching(victim, watch, tmp_path, monkeypatch):
