@@ -133,8 +133,8 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
 /* --- one report of all --- */
 
 /*
- * Those that were watched, and those that were not, or whose watch could not write a trace. A trace that is not whole
- * was cut off by the end of its watch.
+ * Those that were watched, and those that were not, or whose watch could not write a trace. A trace that is not
+ * whole was cut off by the end of its watch.
  */
 struct collected {
 	struct merge_input *inputs;
