@@ -441,6 +441,16 @@ def test_a_watch_that_leaves_no_trace(victim, many, tmp_path):
         assert_untouched(t)
 
 
+def test_a_watch_that_is_stopped(victim, many):
+    """Its process is left, which its keeper sees to, and the end of all does not wait for it for ever."""
+    targets = [victim("pool") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets))
+    os.kill(members(run)[0], signal.SIGSTOP)
+    assert sorted(by_pid(run.finish(limit=60))) == sorted(t.pid for t in targets)
+    for t in targets:
+        assert_untouched(t)
+
+
 def test_they_end_one_after_the_other(victim, many):
     """The watch ends with the last one."""
     targets = [victim("pool") for _ in range(3)]
