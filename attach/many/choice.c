@@ -128,7 +128,7 @@ static bool is_chosen(enum state s)
 	return s == YOUNG || s == HANDED;
 }
 
-/* When it is first seen: was it forked by one that is chosen? What has lost its parent is known by its session. */
+/* Was it forked by one that is chosen? What has lost its parent is known by its session. */
 static void see_parents(struct choice *c)
 {
 	for (size_t i = 0; i < c->nread; i++) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -113,8 +114,20 @@ char *folder_name(const struct folder *f, pid_t pid, const char *comm)
 	}
 }
 
-void folder_abandon(const struct folder *f)
+int folder_hold(const struct folder *f)
 {
-	if (f->ours)
+	const int fd = f->ours ? open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		(void)!flock(fd, LOCK_SH);
+	return fd;
+}
+
+void folder_abandon(const struct folder *f, int held, const char *path)
+{
+	if (!f->ours)
+		return;
+	unlink(path);
+	if (held >= 0 && flock(held, LOCK_EX | LOCK_NB) == 0)
 		remove_all(f->path);
 }

@@ -31,10 +31,13 @@ void folder_close(struct folder *f);
  */
 char *folder_name(const struct folder *f, pid_t pid, const char *comm);
 
+/* In a watch: a lock of a folder of ours, until the descriptor is closed. -1: there is none. */
+int folder_hold(const struct folder *f);
+
 /*
- * In a watch whose starter is gone: remove a folder of ours, with the traces of watches that have ended before, which
- * no report will be made of.
+ * In a watch whose starter is gone: remove @path from a folder of ours. The last one that holds it removes the
+ * folder, too, with the traces of watches that had ended before, which no report will be made of.
  */
-void folder_abandon(const struct folder *f);
+void folder_abandon(const struct folder *f, int held, const char *path);
 
 #endif

@@ -96,25 +96,32 @@ static void name_messages(const struct watched *w)
 	log_divert(w->page->why, sizeof(w->page->why));
 }
 
-/*
- * In the copy; the signals that end a watch are blocked. Ctrl-C in the terminal is for our starter; a
- * program that we start has the terminal.
- */
+/* Ctrl-C in the terminal is for our starter. With stty tostop, what is in the background is stopped if it prints. */
+static void leave_terminal(void)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	setpgid(0, 0);
+	sigaction(SIGTTOU, &ignore, NULL);
+}
+
+/* In the copy; the signals that end a watch are blocked. A program that we start has the terminal. */
 static int run(const struct members *m, const struct watched *w)
 {
 	const struct options o = options_of(m, w);
+	const int held = folder_hold(m->folder);
 	int status = 1;
 
 	statusline_close();
 	if (w->process.pid)
-		setpgid(0, 0);
+		leave_terminal();
 	if (!o.verbose)
 		log_set_quiet();
 	name_messages(w);
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == w->page->starter)
 		status = session_run(&o, w->page, m->argc, m->argv);
 	if (getppid() != w->page->starter && w->trace)
-		folder_abandon(m->folder);
+		folder_abandon(m->folder, held, w->trace);
 	return status;
 }
 
@@ -280,6 +287,13 @@ void members_look(struct members *m, void (*ended)(void *ctx, struct watched *w)
 	}
 }
 
+/* One that was stopped must run to end. */
+static void ask_to_end(const struct watched *w)
+{
+	kill(w->watcher, SIGTERM);
+	kill(w->watcher, SIGCONT);
+}
+
 bool members_end(struct members *m, size_t at_once)
 {
 	size_t busy = 0;
@@ -300,7 +314,7 @@ bool members_end(struct members *m, size_t at_once)
 		busy++;
 		/* one that ends already is not to be hurried */
 		if (w->state <= MEMBER_WATCHING)
-			kill(w->watcher, SIGTERM);
+			ask_to_end(w);
 	}
 	return all;
 }
@@ -309,5 +323,5 @@ void members_hurry(struct members *m)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].watcher && m->all[i].state != MEMBER_DONE)
-			kill(m->all[i].watcher, SIGTERM);
+			ask_to_end(&m->all[i]);
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "attach/keeper/procfs.h"
+#include "attach/target/modfile.h"
+#include "base/cleanup.h"
 
 #define INT3 0xcc
 
@@ -56,6 +58,20 @@ static bool is_probed_for_all(int fd, uint64_t offset)
 	is = code[offset - begin] == INT3;
 	munmap((void *)(uintptr_t)code, page);
 	return is;
+}
+
+bool uprobe_files_has_trap(const struct uprobe_files *f, const struct site *s)
+{
+	const struct mapping *m;
+	uint64_t offset;
+	uint8_t now, file;
+	cleanup_close int fd = -1;
+
+	if (uprobe_files_find(f, s, &m, &offset) < 0 || pread(f->mem, &now, 1, (off_t)s->addr) != 1 || now != INT3 ||
+	    f->inherits)
+		return false;
+	fd = modfile_open(f->pid, m, m->path);
+	return fd >= 0 && pread(fd, &file, 1, (off_t)offset) == 1 && file != INT3 && !is_probed_for_all(fd, offset);
 }
 
 bool uprobe_files_same(const struct uprobe_files *f, int fd, const struct site *s, uint64_t offset)

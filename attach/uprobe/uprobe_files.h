@@ -42,4 +42,7 @@ must_check int uprobe_files_find(const struct uprobe_files *f, const struct site
  */
 bool uprobe_files_same(const struct uprobe_files *f, int fd, const struct site *s, uint64_t offset);
 
+/* Is there an int3 at @s that is neither the file's nor the kernel's: the program's own, or a debugger's? */
+bool uprobe_files_has_trap(const struct uprobe_files *f, const struct site *s);
+
 #endif

@@ -178,6 +178,24 @@ static void attach(struct uprobe *u, const struct uprobe_files *f, struct batch 
 		(void)!attach_some(u, path, b, i, 1, number);
 }
 
+/*
+ * In a process that has any probe, the kernel takes each int3 for its own that is where another process has a probe in
+ * the same file, and removes it. So beside other watches a process with an int3 of its own gets no probe at all.
+ */
+static int refuse_own_traps(const struct uprobe *u, const struct uprobe_files *f, const uint32_t *sites, size_t n)
+{
+	if (u->shared->ring.size == SHARED_RING || u->groups[0].sites)
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		if (!uprobe_files_has_trap(f, &u->shared->sites[sites[i]]))
+			continue;
+		log_error("it has a breakpoint of its own in a function that is watched: beside the probes of other "
+			  "watches the kernel would remove it (--engine ptrace can watch it)");
+		return -EBUSY;
+	}
+	return 0;
+}
+
 int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 {
 	cleanup_free struct uprobe_place *places = calloc(n + 1, sizeof(*places));
@@ -192,6 +210,8 @@ int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 	if (u->left)
 		return 0;
 	r = uprobe_files_init(&files, u->pid, u->inherits);
+	if (r == 0)
+		r = refuse_own_traps(u, &files, sites, n);
 	for (collect(u, &files, sites, r == 0 ? n : 0, done, &b); r == 0 && b.n;
 	     collect(u, &files, sites, n, done, &b))
 		attach(u, &files, &b);

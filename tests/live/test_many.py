@@ -274,12 +274,28 @@ def test_a_trap_of_its_own_remains(victim, many, tmp_path):
     (tmp_path / name).symlink_to(VICTIMS / "patched")
     run = many("-n", name, "--all", "--follow", "--engine", "uprobe", "-o", f"{folder}/", "-d", "60s",
                "--probe", "alloc patched_alloc size=arg1", "--probe", "free patched_free")
-    target = victim(str(tmp_path / name), "jump")
+    target, other = victim(str(tmp_path / name), "jump"), victim(str(tmp_path / name), "none")
     before = code_differences(target.pid)
-    traces(folder, target.pid)
+    traces(folder, other.pid)
+    last_for(3)  # it is found, and refused
     assert target.ask("go 50")["traps"] == 50
-    assert by_pid(run.finish())[target.pid]["allocs"] == 50
+    assert "breakpoint of its own" in by_pid(run.finish())[target.pid]["how"]
     assert before and code_differences(target.pid) == before
+
+
+def test_a_trap_of_its_own_beside_another_watch(victim, many):
+    """The other one's probe is where the int3 is, and the kernel would take that for its own."""
+    trapped, other = victim("patched", "jump"), victim("patched", "none")
+    before = code_differences(trapped.pid)
+    run = many("-p", f"{trapped.pid},{other.pid}", "--engine", "uprobe",
+               "--probe", "alloc patched_alloc size=arg1", "--probe", "free patched_free")
+    assert trapped.ask("go 50")["traps"] == 50
+    assert other.ask("go 50")["pairs"] == 50
+    found = by_pid(run.finish())
+    assert "breakpoint of its own" in found[trapped.pid]["how"] and found[other.pid]["allocs"] == 50
+    assert trapped.ask("go 50")["traps"] == 100
+    assert before and code_differences(trapped.pid) == before
+    assert_untouched(other)
 
 
 STORM = """
@@ -374,14 +390,15 @@ def test_killed(victim, many, tmp_path, monkeypatch, by):
 def test_killed_after_the_first_have_ended(victim, many, tmp_path, monkeypatch):
     """Their traces are complete, and their watches are gone: those that are left remove them."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    brief, lasting = victim("pool"), victim("pool")
-    run = many("-p", f"{brief.pid},{lasting.pid}")
+    brief, *lasting = [victim("pool") for _ in range(3)]
+    run = many("-p", ",".join(str(t.pid) for t in (brief, *lasting)))
     brief.end()
-    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 1, "the first watch has ended")
+    wait_for(lambda: len([p for p in members(run) if not ended(p)]) == 2, "the first watch has ended")
     run.process.kill()
     run.wait()
     wait_for(lambda: not left_behind(), "the traces are removed", 5)
-    assert_left([lasting.pid])
+    assert "was removed" not in run.said()
+    assert_left([t.pid for t in lasting])
 
 
 def test_killed_while_attaching(victim, watch, tmp_path, monkeypatch):
@@ -439,6 +456,16 @@ def test_a_watch_that_leaves_no_trace(victim, many, tmp_path):
     processes = by_pid(run.finish())
     assert processes[targets[0].pid]["absent"] and not processes[targets[1].pid]["absent"]
     assert processes[targets[0].pid]["how"] == "its watch was ended by signal 9"
+    for t in targets:
+        assert_untouched(t)
+
+
+def test_a_watch_that_is_stopped(victim, many):
+    """Its process is left, which its keeper sees to, and the end of all does not wait for it for ever."""
+    targets = [victim("pool") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets))
+    os.kill(members(run)[0], signal.SIGSTOP)
+    assert sorted(by_pid(run.finish(limit=60))) == sorted(t.pid for t in targets)
     for t in targets:
         assert_untouched(t)
 

@@ -247,3 +247,17 @@ def test_in_the_background_nothing_is_asked_of_the_terminal(victim, terminal):
     finally:
         t.close()
     assert_untouched(target)
+
+
+def test_tostop_stops_no_watch_of_several(victim):
+    """Each is in a process group of its own, which is in the background, and prints its messages."""
+    targets = [victim("pool") for _ in range(2)]
+    t = Terminal("/bin/sh", "-c", f"stty tostop; exec {MMATTACH} -v -p {targets[0].pid},{targets[1].pid} -d 1s",
+                 env={"MMATTACH_PAGER": "cat"})
+    try:
+        assert t.end() == 0
+        assert f"mmattach: pool {targets[0].pid}: ".encode() in t.text, t.text
+    finally:
+        t.close()
+    for target in targets:
+        assert_untouched(target)
