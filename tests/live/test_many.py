@@ -7,6 +7,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -296,6 +297,47 @@ def test_a_trap_of_its_own_beside_another_watch(victim, many):
     assert trapped.ask("go 50")["traps"] == 100
     assert before and code_differences(trapped.pid) == before
     assert_untouched(other)
+
+
+PREFORK = """
+import os, sys, time
+
+def work(leaks):
+    kept = []
+    while os.getppid() == parent:
+        several = [bytes(3000) for _ in range(20)]
+        if leaks:
+            kept.append(bytes(3000))
+        time.sleep(0.002)
+
+parent = os.getpid()
+workers = []
+for i in range(4):
+    workers.append(os.fork())
+    if not workers[-1]:
+        work(i == 2)
+        os._exit(0)
+print(*workers, flush=True)
+sys.stdin.read()
+"""
+
+
+@ENGINES
+def test_a_prefork_pool_in_python(many, by):
+    """One of four workers keeps what it allocates: it is the worst, and its stack leads."""
+    pool = Program([sys.executable, "-c", PREFORK])
+    workers = [int(word) for word in pool.out.take().split()]
+    report = many("--tree", str(pool.pid), "--engine", by, "-d", "3s", "--verdicts", "no").finish(sig=None)
+    found = by_pid(report)
+    assert found.keys() == {pool.pid, *workers}
+    live = {pid: found[pid]["live_bytes"] for pid in workers}
+    leaks = workers.pop(2)
+    assert live[leaks] > 10 * 3000 and live[leaks] > 3 * max(live[pid] for pid in workers), live
+    most = max(report["groups"], key=lambda group: group["bytes"])
+    assert report["processes"][most["worst_process"]]["pid"] == leaks
+    assert_left([pool.pid, leaks, *workers])
+    pool.process.stdin.close()
+    assert pool.wait() == 0
 
 
 STORM = """

@@ -42,7 +42,19 @@ def test_nginx_is_reloaded(serve, watch, tmp_path):
     assert nginx.load(1) > 0
 
 
+def come_and_go(server, at_once):
+    """So many connections, each for one query."""
+    sessions = [server.session() for _ in range(at_once)]
+    for s in sessions:
+        s.stdin.write("select count(*) > 0 from pg_class;\n")
+    for s in sessions:
+        assert s.stdout.readline() == "t\n"
+        s.stdin.close()
+        assert s.wait(60) == 0
+
+
 def test_a_session_of_postgresql_keeps_memory(serve, watch, tmp_path):
+    """And fifty others come and go."""
     server, folder = serve(Postgres), tmp_path / "t"
     run = watching(watch, "--tree", server.pid, "--follow", "-o", f"{folder}/")
     sessions = [server.session() for _ in range(3)]
@@ -51,6 +63,8 @@ def test_a_session_of_postgresql_keeps_memory(serve, watch, tmp_path):
         s.stdin.write("select pg_backend_pid();\n")
         pids.append(int(s.stdout.readline()))
     traces(folder, pids)
+    for _ in range(5):
+        come_and_go(server, 10)
     for turn in range(300):     # prepared statements stay until the session ends
         sessions[1].stdin.write(f"prepare kept{turn} as select {turn}, count(*) from pg_class a, pg_class b where a.oid = {turn};\n")
     for s in sessions:
