@@ -368,7 +368,7 @@ static void shares_of_the_time(void **state)
 	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that\n");
 	s.run.verdicts.census = true;	/* where a budget can be kept */
 	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that; "
-			"--budget costs less\n");
+			"--engine auto costs less, --budget least\n");
 	s.run.thread_seconds = 1;	/* it was stopped before the watch of it began */
 	assert_says(&s, "  stopped   2s, 100% of the time it was slowed");
 	s.run.thread_seconds = 40;
