@@ -185,7 +185,8 @@ static const struct hit_class {
 	const char *arg;
 	void (*put)(const struct complete_out *to);
 } meanings[] = {
-	{ "PID", complete_processes }, { "PID,...", complete_processes }, { "NAME", put_names }, { "NAME,...", put_families },
+	{ "PID", complete_processes }, { "PID,...", complete_processes }, { "NAME", put_names },
+	{ "NAME,...", put_families },
 	{ "FILE", put_files }, { "TRACE", put_files },
 	{ "VERDICT,...", put_verdicts }, { "ADDR,...|possible|reachable", put_in_use }, { "DOMAIN,...", put_domains },
 	{ "ENGINE", put_engines },

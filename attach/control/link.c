@@ -47,7 +47,7 @@ static int map_shared(size_t bytes, bool touched, struct shared **out)
 
 static uint32_t ring_of(const struct link_settings *set)
 {
-	return set->small ? SHARED_RING_SMALL : SHARED_RING;
+	return set->one_of_many ? SHARED_RING_SMALL : SHARED_RING;
 }
 
 static void set_up(struct link *l, const struct link_settings *set)
@@ -57,6 +57,7 @@ static void set_up(struct link *l, const struct link_settings *set)
 	l->shared->budget_ppm = set->budget_ppm;
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
+	l->shared->one_of_many = set->one_of_many;
 	l->shared->inherits = set->inherits;
 	l->shared->bell = l->bell;
 	l->shared->gdb = set->gdb;

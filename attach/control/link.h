@@ -39,7 +39,7 @@ struct link_settings {
 	uint32_t slice_bytes;
 	uint64_t max_stall_ns;
 	uint32_t budget_ppm;	/* as in struct shared */
-	bool small;		/* this is one of many watches: with less memory for records */
+	bool one_of_many;	/* as in struct shared; with less memory for records */
 	bool inherits;		/* as in struct shared */
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };

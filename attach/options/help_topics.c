@@ -9,8 +9,8 @@ const struct help_topic help_topics[] = {
 	{ .name = "watch", .what = "watch a process, and report what it allocated and did not free",
 	  .command = COMMAND_WATCH,
 	  .usage = "mmattach [watch] [options] (-p PID,... | -n NAME | -- PROGRAM ARG...)",
-	  .elsewhere = BIT(ABOUT_MANY) | BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) | BIT(ABOUT_STACKS) |
-		       BIT(ABOUT_FILTERS) | BIT(ABOUT_BLOCKS) | BIT(ABOUT_GENERAL),
+	  .elsewhere = BIT(ABOUT_MANY) | BIT(ABOUT_RULES) | BIT(ABOUT_REFERENCES) | BIT(ABOUT_SCOPE) |
+		       BIT(ABOUT_STACKS) | BIT(ABOUT_FILTERS) | BIT(ABOUT_BLOCKS) | BIT(ABOUT_GENERAL),
 	  .examples = {
 		  { "mmattach -p 1234 -d 10m", "for ten minutes" },
 		  { "mmattach -n my_service -d 8h --budget 1%", "a service in production" },

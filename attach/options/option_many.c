@@ -92,8 +92,8 @@ int option_container(struct options *o, const char *arg, struct usage_error *err
 
 	if (n < LEAST_ID || arg[n]) {
 		usage_refuse(err, "--container %s: must be the id of a container: 12 hexadecimal digits, or more", arg);
-		return usage_advise(err, "`docker ps`, `podman ps` or `crictl ps` show it; no daemon is asked, so a name "
-					 "is not known");
+		return usage_advise(err, "`docker ps`, `podman ps` or `crictl ps` show it; no daemon is asked, so "
+					 "a name is not known");
 	}
 	o->many.container = arg;
 	return 0;

@@ -4,8 +4,9 @@
  * that opening it does no harm.
  *
  * Tried in turn: /proc/PID/map_files (the mapping's own file, also a deleted one; root only), the path below
- * /proc/PID/root (the target may live in another mount namespace), the path (its root may be a folder that we see),
- * /proc/PID/exe. The last three are used only if device and inode are those of the mapping. Each is first opened with O_PATH, which touches no device and
+ * /proc/PID/root (the target may live in another mount namespace), the path (its root may be a folder that
+ * we see), /proc/PID/exe. The last three are used only if device and inode are those of the mapping. Each is
+ * first opened with O_PATH, which touches no device and
  * waits for no FIFO, and opened for reading only if it is a regular file.
  *
  * The vDSO has no file: its image is copied out of the target into a memfd.

@@ -83,7 +83,7 @@ static struct uprobe *make(pid_t pid, struct shared *shared)
 /* Many watches have small rings, here as there. */
 static uint32_t ring_of(const struct shared *shared)
 {
-	return shared->ring.size < SHARED_RING ? UPROBE_RING_SMALL : UPROBE_RING;
+	return shared->one_of_many ? UPROBE_RING_SMALL : UPROBE_RING;
 }
 
 int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n)

@@ -234,8 +234,8 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes, .at_site = -1, .at_session = -1,
-				     .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
+	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
+				     .at_site = -1, .at_session = -1, .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);
 	if (r == 0)

@@ -184,7 +184,7 @@ static void attach(struct uprobe *u, const struct uprobe_files *f, struct batch 
  */
 static int refuse_own_traps(const struct uprobe *u, const struct uprobe_files *f, const uint32_t *sites, size_t n)
 {
-	if (u->shared->ring.size == SHARED_RING || u->groups[0].sites)
+	if (!u->shared->one_of_many || u->groups[0].sites)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		if (!uprobe_files_has_trap(f, &u->shared->sites[sites[i]]))

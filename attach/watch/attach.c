@@ -321,9 +321,37 @@ int attach_after_gdb(struct session *s)
 	return r;
 }
 
+/* It has not run yet, and will not. Returns @r. */
+static int cancel_program(struct session *s, int r)
+{
+	spawn_cancel(&s->spawn);
+	s->spawned = false;
+	return r;
+}
+
+static int run_program(struct session *s)
+{
+	int err;
+
+	if (spawn_go(&s->spawn) == 0)
+		watch_until_started(&s->watch);
+	err = s->watch.started ? 0 : spawn_exec_error(&s->spawn);
+	if (err) {
+		log_error_errno(err, "cannot run %s", s->opt->program[0]);
+		if (err == ENOENT)
+			log_hint("the program is looked for in PATH; give its path if it is elsewhere");
+		return -err;
+	}
+	if (!s->watch.started) {
+		log_error("%s was ended before it ran", s->opt->program[0]);
+		return -ECANCELED;
+	}
+	return 0;
+}
+
 int attach_to_program(struct session *s, int argc, char **argv)
 {
-	int r = attached_open(&s->at, argc, argv), err;
+	int r = attached_open(&s->at, argc, argv);
 	struct diagnosis d;
 
 	if (r < 0)
@@ -340,15 +368,10 @@ int attach_to_program(struct session *s, int argc, char **argv)
 	s->at.link.shared->lose_sigtrap = s->opt->lose_sigtrap;
 	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->at.target, &d)) {
 		diagnose_log(&d);
-		spawn_cancel(&s->spawn);
-		s->spawned = false;
-		return -EPERM;
+		return cancel_program(s, -EPERM);
 	}
-	if (r == 0 && attached_add_uprobe(&s->at) < 0) {
-		spawn_cancel(&s->spawn);
-		s->spawned = false;
-		return -EPERM; /* logged */
-	}
+	if (r == 0 && attached_add_uprobe(&s->at) < 0)
+		return cancel_program(s, -EPERM); /* logged */
 	/* nothing of us is there when it ends */
 	if (s->at.link.prepared)
 		s->at.link.shared->hold_end = false;
@@ -363,26 +386,11 @@ int attach_to_program(struct session *s, int argc, char **argv)
 	if (r == 0)
 		r = attached_seize(&s->at);
 	if (r < 0) {
-		spawn_cancel(&s->spawn);
-		s->spawned = false;
+		(void)cancel_program(s, r);
 		attached_log_failed(&s->at, r);
 		return r;
 	}
-	r = spawn_go(&s->spawn);
-	if (r == 0)
-		watch_until_started(&s->watch);
-	err = s->watch.started ? 0 : spawn_exec_error(&s->spawn);
-	if (err) {
-		log_error_errno(err, "cannot run %s", s->opt->program[0]);
-		if (err == ENOENT)
-			log_hint("the program is looked for in PATH; give its path if it is elsewhere");
-		return -err;
-	}
-	if (!s->watch.started) {
-		log_error("%s was ended before it ran", s->opt->program[0]);
-		return -ECANCELED;
-	}
-	return 0;
+	return run_program(s);
 }
 
 /* --- and back --- */

@@ -238,8 +238,8 @@ static void let_signals_end_us(const struct session *s)
 }
 
 /*
- * A watch that begins under gdb ends with a trace: a user who wants a report makes one from it. So does a watch that
- * is one of several, of whose traces the report is made.
+ * A watch that begins under gdb ends with a trace, of which `mmattach report` makes a report. So does a watch that is
+ * one of several.
  */
 static bool makes_report(const struct session *s)
 {

@@ -131,7 +131,8 @@ static int add_group(struct maker *mk, struct stack_group *d)
 			  .indirect_bytes = d->live.indirect_bytes },
 		.oldest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.oldest_us) : 0,
 		.youngest_s = d->live.blocks ? ledger_age_s(mk->ledger, d->live.youngest_us) : 0,
-		.sample_of = d->live.sample_of, .series = series, .samples = &sample, .nsamples = d->live.blocks && !ledger_is_merged(mk->ledger) ? 1 : 0,
+		.sample_of = d->live.sample_of, .series = series, .samples = &sample,
+		.nsamples = d->live.blocks && !ledger_is_merged(mk->ledger) ? 1 : 0,
 		.stack = { .wrappers = d->wrappers,
 			   .end = expand_path_end(defs, d->path.frames, d->path.depth, d->path.end) },
 	};

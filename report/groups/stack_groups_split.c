@@ -70,8 +70,10 @@ static int look_at_merged_births(const struct stack_groups *ds, struct part *par
 
 	for (size_t i = 0; i < m->ngroups && r == 0; i++) {
 		struct merged_group *g = &m->groups[i];
-		uint32_t of = g->family == ds->family && g->blocks ? stack_groups_of(ds, g->stack, g->verdict) : DEFS_NONE;
+		uint32_t of = DEFS_NONE;
 
+		if (g->family == ds->family && g->blocks)
+			of = stack_groups_of(ds, g->stack, g->verdict);
 		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
 			continue;
 		r = series_advance(&g->births, ds->ledger->now_us, g->bytes);

@@ -185,6 +185,7 @@ struct shared {
 	uint64_t silence_ns;		/* the controller reads nothing for so long: the target is let go */
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
+	bool one_of_many;		/* other processes are watched at the same time */
 	/* the target's parent was watched, too, by the second engine: uprobe_files.h */
 	bool inherits;
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
