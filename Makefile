@@ -406,7 +406,11 @@ build/bench/unwind: $(B)/bench/unwind.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -lunwind-ptrace $(MM_LDLIBS) $(LDLIBS)
 
-build/bench/census build/bench/events build/bench/flood: build/bench/%: $(B)/bench/%.o $(B)/libmm.a
+build/bench/census build/bench/flood: build/bench/%: $(B)/bench/%.o $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
+
+build/bench/events build/bench/traces: build/bench/%: $(B)/bench/%.o $(B)/bench/synthetic/synthetic.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
@@ -497,4 +501,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/flood.d $(B)/bench/census.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)
+	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/traces.d $(B)/bench/synthetic/synthetic.d $(B)/bench/flood.d $(B)/bench/census.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

@@ -24,6 +24,7 @@ import budget
 import census
 import engines
 import events
+import fleet
 import flood
 import growth
 import in_gdb
@@ -249,6 +250,10 @@ def measure_events(plan):
     return [Row(**row) for row in events.rows(plan)]
 
 
+def measure_fleet(plan):
+    return [Row(**row) for row in fleet.rows(plan)]
+
+
 def measure_census(plan):
     return [Row(**row) for row in census.rows(plan)]
 
@@ -346,8 +351,8 @@ MEASUREMENTS = {
     "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
     "quota": measure_quota, "redis": measure_redis, "idle": measure_idle, "fair": measure_fair,
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-    "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth,
-    "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
+    "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
+    "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
     "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services, "engines": measure_engines,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
