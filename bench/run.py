@@ -28,6 +28,7 @@ import fleet
 import flood
 import growth
 import in_gdb
+import many
 import names
 import others
 import pauses
@@ -313,6 +314,12 @@ def measure_engines(plan, parts=engines.PARTS):
             yield Row(**row)
 
 
+def measure_many(plan):
+    """Three rounds at most: forty processes are attached to in each."""
+    for row in many.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 3))):
+        yield Row(**row)
+
+
 def untraced_ns(target, plan):
     """A pair's cost without a tracer: the best of five slices, because other processes on the machine can
     only add to it."""
@@ -352,12 +359,13 @@ MEASUREMENTS = {
     "quota": measure_quota, "redis": measure_redis, "idle": measure_idle, "fair": measure_fair,
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
-    "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
-    "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services, "engines": measure_engines,
+    "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
+    "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
+    "engines": measure_engines, "many": measure_many,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
-LONG = ["rounds", "seeds", "services", "engines", *(f"engines/{part}" for part in engines.PARTS)]
+LONG = ["rounds", "seeds", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 
