@@ -44,7 +44,7 @@ static inline struct reach_input scan_reach_input(const struct scan *sc)
 	return (struct reach_input){
 		.snapshot = &sc->snapshot, .census = sc->census.known ? &sc->census : NULL,
 		.blocks = sc->blocks,
-		.nblocks = sc->nblocks, .heuristics = REACH_ALL | REACH_HEADER,
+		.nblocks = sc->nblocks, .heuristics = REACH_ALL | REACH_OURS,
 	};
 }
 

@@ -185,9 +185,8 @@ bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
 		    WHO(t));
 	else
 		return false;
-	hint(out, "if it does not need SIGTRAP for its work, --lose-sigtrap watches it; a SIGTRAP of its own "
-		  "would then "
-		  "end it");
+	hint(out, "--engine uprobe watches it without SIGTRAP; or, if it does not need that for its work, "
+		  "--lose-sigtrap: a SIGTRAP of its own would then end it");
 	return true;
 }
 

@@ -383,7 +383,7 @@ static int add_doubts(struct verdicts *j, const struct reach_input *in)
 
 int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledger *l, bool exact)
 {
-	struct reach_input in = { .snapshot = s, .heuristics = REACH_ALL | REACH_HEADER };
+	struct reach_input in = { .snapshot = s, .heuristics = REACH_ALL | REACH_OURS };
 	int r;
 
 	*j = (struct verdicts){ .doubts = STRBUF_INIT };

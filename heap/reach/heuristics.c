@@ -2,6 +2,8 @@
 /* heuristics: see heuristics.h. Words of the target are only compared and divided, whatever they contain. */
 #include "heap/reach/heuristics.h"
 
+#include <string.h>
+
 #include "heap/reach/reach.h"
 
 #define WORD sizeof(uint64_t)
@@ -119,10 +121,78 @@ static bool is_part(const struct snapshot *s, const struct block *b, taddr v)
 	return is_vtable(s, inner) && is_vtable(s, first);
 }
 
+/*
+ * --- hashbrown: slots, then a byte for each slot, then a copy of the first GROUP of these bytes. With fewer slots
+ * than GROUP the bytes between them and the copy are EMPTY ---
+ */
+
+#define GROUP 16u
+#define EMPTY 0xffu
+#define LEAST_SLOTS 4u
+#define DELETED 0x80u		/* a byte below it: a used slot */
+#define MOST_SLOTS_READ 4096u
+
+static bool is_slot(uint8_t c)
+{
+	return c <= DELETED || c == EMPTY;
+}
+
+/* Some slot is used, some is empty, and no byte means anything else. */
+static bool are_slots(const struct snapshot *s, taddr at, uint64_t n)
+{
+	uint8_t slots[GROUP];
+	bool used = false, empty = false;
+
+	for (uint64_t i = 0; i < n && i < MOST_SLOTS_READ; i += GROUP) {
+		const uint64_t some = n - i < GROUP ? n - i : GROUP;
+
+		if (snapshot_read(s, at + i, slots, some) < 0)
+			return false;
+		for (uint64_t k = 0; k < some; k++) {
+			if (!is_slot(slots[k]))
+				return false;
+			used |= slots[k] < DELETED;
+			empty |= slots[k] == EMPTY;
+		}
+		if (used && empty)
+			return true;
+	}
+	return false;
+}
+
+/* The copy at the end; @n: slots. */
+static bool has_copy(const struct snapshot *s, taddr at, uint64_t n)
+{
+	const uint64_t copied = n < GROUP ? n : GROUP;
+	uint8_t first[GROUP], last[GROUP];
+
+	if (snapshot_read(s, at, first, GROUP) < 0 ||
+	    snapshot_read(s, at + (n < GROUP ? GROUP : n), last, copied) < 0)
+		return false;
+	for (uint64_t i = n; i < GROUP; i++)
+		if (first[i] != EMPTY)
+			return false;
+	return memcmp(first, last, copied) == 0;
+}
+
+/* Slots of at least a byte, a power of two of them. */
+static bool is_hash_table(const struct snapshot *s, const struct block *b, taddr v, bool exact)
+{
+	const uint64_t before = v - b->addr;
+
+	if (before % GROUP)
+		return false;
+	for (uint64_t n = LEAST_SLOTS; n <= before && before + n + GROUP <= b->size; n *= 2)
+		if (fits(b, exact, before + n + GROUP) && are_slots(s, v, n) && has_copy(s, v, n))
+			return true;
+	return false;
+}
+
 bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, unsigned which, bool exact)
 {
 	return (which & REACH_STDSTRING && is_string(s, b, v, exact)) ||
 	       (which & REACH_LENGTH64 && is_length(s, b, v, exact)) ||
 	       (which & REACH_NEWARRAY && is_array(s, b, v, exact)) ||
-	       (which & REACH_MULTIPLE && is_part(s, b, v));
+	       (which & REACH_MULTIPLE && is_part(s, b, v)) ||
+	       (which & REACH_HASH_TABLE && is_hash_table(s, b, v, exact));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heuristics: pointers into a block that mean the whole of it, as in valgrind 3.19.
+ * heuristics: pointers into a block that mean the whole of it: valgrind 3.19's, and one for Rust.
  *
  *	stdstring             length, capacity, count, and the pointer is to the characters after them (g++'s
  *	                      string before C++11)
@@ -9,6 +9,8 @@
  *	                      destructor
  *	multipleinheritance   the pointer is to a part of an object: a vtable's address is there, and another
  *	                      one at the beginning
+ *	hashtable             the pointer is to the bytes that say which slots of a HashMap or HashSet of Rust's
+ *	                      library (hashbrown) are used; the slots are before them. valgrind does not know it
  *
  * valgrind knows how many bytes were requested. An allocator's block has up to 15 more (if malloc has mapped
  * its pages: up to a page), so here a size fits if some request of that size would have been given such a

@@ -105,7 +105,7 @@ static int flood_with_headers(struct run *r, struct flood *f)
 static int flood(struct run *r)
 {
 	struct flood f = { .s = r->in->snapshot, .ix = &r->graph.ix,
-			   .heuristics = r->in->heuristics & REACH_ALL, .exact = r->in->exact,
+			   .heuristics = r->in->heuristics & ~(unsigned)REACH_HEADER, .exact = r->in->exact,
 			   .state = r->state,
 			   .leader = r->leader };
 	int err = flood_with_headers(r, &f);

@@ -31,7 +31,7 @@
 
 /*
  * Interior pointers that count as pointers to the beginning: those of valgrind 3.19's
- * --leak-check-heuristics, all on.
+ * --leak-check-heuristics, all on, and more.
  */
 enum reach_heuristic {
 	REACH_STDSTRING = 1 << 0,
@@ -39,7 +39,10 @@ enum reach_heuristic {
 	REACH_NEWARRAY = 1 << 2,
 	REACH_MULTIPLE = 1 << 3,
 	REACH_ALL = 15,			/* valgrind's */
-	REACH_HEADER = 1 << 4,		/* ours: if most blocks have a header (heap/reach/headers.h) */
+	/* ours: */
+	REACH_HEADER = 1 << 4,		/* if most blocks have a header (heap/reach/headers.h) */
+	REACH_HASH_TABLE = 1 << 5,	/* of Rust's library */
+	REACH_OURS = REACH_HEADER | REACH_HASH_TABLE,
 };
 
 struct reach_input {

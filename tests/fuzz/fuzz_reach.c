@@ -90,7 +90,7 @@ static int make(struct input *f, const uint8_t *data, size_t size)
 	f->area = (struct census_area){ places[1], places[1] + PLACE, 0 };
 	f->census = (struct census){ .known = true, .blocks = f->census_blocks, .areas = &f->area, .nareas = 1 };
 	f->in = (struct reach_input){ .snapshot = &f->s, .census = &f->census, .blocks = f->blocks, .quiet = &f->quiet, .nquiet = 1,
-				      .heuristics = REACH_ALL | REACH_HEADER };
+				      .heuristics = REACH_ALL | REACH_OURS };
 	for (size_t i = 0; i + 4 <= size; i += 4)
 		step(f, data + i);
 	return snapshot_seal(&f->s);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -142,6 +143,42 @@ static void test_parts(void **state)
 	assert_false(holds(p, 56, 24, REACH_MULTIPLE, false));
 }
 
+/* A table with @n slots of 32 bytes, of which the first and the last are used; as hashbrown 0.12 to 0.15 has it. */
+static uint64_t make_table(struct place *p, uint64_t n)
+{
+	uint8_t *slots = (uint8_t *)&p->heap[2] + n * 32;
+
+	memset(slots, 0xff, n + 16);
+	slots[0] = 0x17;
+	slots[n - 1] = 0x05;
+	memcpy(slots + (n < 16 ? 16 : n), slots, n < 16 ? n : 16);
+	return n * 32 + n + 16;
+}
+
+static void test_hash_table(void **state)
+{
+	struct place *p = *state;
+	uint8_t *heap = (uint8_t *)&p->heap[2];
+
+	for (uint64_t n = 4; n <= 128; n *= 2) {
+		const uint64_t size = make_table(p, n), rounded = (size + 8 + 15) / 16 * 16 - 8;
+
+		assert_true(holds(p, size, n * 32, REACH_HASH_TABLE, true));
+		assert_true(holds(p, rounded, n * 32, REACH_HASH_TABLE, false));
+		assert_false(holds(p, size, n * 32, REACH_ALL | REACH_HEADER, true));
+		assert_false(holds(p, size + 1, n * 32, REACH_HASH_TABLE, true));
+		assert_false(holds(p, size, n * 32 - 16, REACH_HASH_TABLE, true));
+		/* the copy differs */
+		heap[n * 32 + (n < 16 ? 16 : n)] ^= 1;
+		assert_false(holds(p, size, n * 32, REACH_HASH_TABLE, true));
+	}
+	/* all the same: zeros, or ones, as in an array or a bitmap */
+	memset(heap, 0, 4096);
+	assert_false(holds(p, 32 * 32 + 32 + 16, 32 * 32, REACH_HASH_TABLE, true));
+	memset(heap, 0xff, 4096);
+	assert_false(holds(p, 32 * 32 + 32 + 16, 32 * 32, REACH_HASH_TABLE, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +187,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_array, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hash_table, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
