@@ -11,7 +11,7 @@ from service import missing
 from tutorial import Session, differs, parts_of, plain, walk
 
 TUTORIALS = ["README.md", "doc/find-a-leak.md", "doc/references.md", "doc/production.md",
-             "doc/post-mortem.md", "doc/gdb.md", "doc/limits.md"]
+             "doc/post-mortem.md", "doc/gdb.md", "doc/limits.md", "doc/recipes.md"]
 PARTS = [pytest.param(name, part, id=f"{name}:{part.commands[0].line}")
          for name in TUTORIALS for part in parts_of((TOP / name).read_text())]
 
@@ -39,7 +39,7 @@ def known_options():
     return set(re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", told))
 
 
-OTHERS = re.compile(r"setpriv|objdump -d|docker|kubectl|podman|valgrind|heaptrack|gdb -|bench/run.py")
+OTHERS = re.compile(r"setpriv|objdump -d|docker|kubectl|podman|valgrind|heaptrack|gdb -|bench/run.py|node --")
 
 
 @pytest.mark.parametrize("name", TUTORIALS)
