@@ -30,7 +30,8 @@ SINGLE = {"test_unit", "test_census", "test_fuzz"}
 WAITING = {"test_trace", "test_terminal", "test_references", "test_following", "test_follow", "test_top", "test_scan_core",
            "test_exact", "test_metrics", "test_sampled_trace", "test_soak", "test_reload", "test_gdb_commands",
            "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets",
-           "test_uprobe_start", "test_sample", "test_ganesha", "test_allocators", "test_limits", "test_containers", "test_many"}
+           "test_uprobe_start", "test_sample", "test_ganesha", "test_allocators", "test_limits", "test_containers", "test_many",
+           "test_memory", "test_tutorials"}
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
