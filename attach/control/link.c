@@ -58,6 +58,7 @@ static void set_up(struct link *l, const struct link_settings *set)
 	l->shared->silence_ns = SILENCE_NS;
 	l->shared->hold_ns = HOLD_NS;
 	l->shared->one_of_many = set->one_of_many;
+	l->shared->sampled = set->sampled;
 	l->shared->inherits = set->inherits;
 	l->shared->bell = l->bell;
 	l->shared->gdb = set->gdb;

@@ -40,6 +40,7 @@ struct link_settings {
 	uint64_t max_stall_ns;
 	uint32_t budget_ppm;	/* as in struct shared */
 	bool one_of_many;	/* as in struct shared; with less memory for records */
+	bool sampled;		/* as in struct shared */
 	bool inherits;		/* as in struct shared */
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };

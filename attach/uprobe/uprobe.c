@@ -88,7 +88,9 @@ static uint32_t ring_of(const struct shared *shared)
 
 int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n)
 {
-	struct uprobe_settings set = { .pid = pid, .ring_bytes = ring_of(shared), .way = way_of(way) };
+	struct uprobe_settings set = {
+		.pid = pid, .ring_bytes = ring_of(shared), .sampled = shared->sampled, .way = way_of(way),
+	};
 	struct uprobe *u;
 	int r;
 

@@ -40,6 +40,7 @@ extern const uint64_t uprobe_object_size;
 struct uprobe_kernel {
 	pid_t pid;
 	uint32_t threads, ring_bytes;
+	bool sampled;
 	enum uprobe_way way;
 	struct bpf_object *object;
 	int at_site, at_session;
@@ -94,20 +95,20 @@ static int map_fd(const struct bpf_object *o, const char *name)
 	return bpf_map__fd(bpf_object__find_map_by_name(o, name));
 }
 
+static void size_map(struct bpf_object *o, const char *name, uint32_t n)
+{
+	(void)!bpf_map__set_max_entries(bpf_object__find_map_by_name(o, name), n);
+}
+
 /* At most as many as the program says. */
 static void size_calls(struct bpf_object *o, uint32_t threads)
 {
-	struct bpf_map *calls = bpf_object__find_map_by_name(o, "calls");
+	const struct bpf_map *calls = bpf_object__find_map_by_name(o, "calls");
 	const uint64_t wanted = CALLS_LEAST + (uint64_t)threads * CALLS_PER_THREAD +
 				(uint64_t)libbpf_num_possible_cpus() * CALLS_PER_PROCESSOR;
 
 	if (wanted < bpf_map__max_entries(calls))
-		(void)!bpf_map__set_max_entries(calls, (uint32_t)wanted);
-}
-
-static void size_ring(struct bpf_object *o, uint32_t bytes)
-{
-	(void)!bpf_map__set_max_entries(bpf_object__find_map_by_name(o, "ring"), bytes);
+		size_map(o, "calls", (uint32_t)wanted);
 }
 
 static int load(struct uprobe_kernel *k, enum uprobe_way way)
@@ -124,7 +125,9 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	size_calls(k->object, k->threads);
-	size_ring(k->object, k->ring_bytes);
+	size_map(k->object, "ring", k->ring_bytes);
+	if (!k->sampled)
+		size_map(k->object, "sampled", 1);	/* 16 MB otherwise */
 	r = bpf_object__load(k->object);
 	if (r < 0) {
 		bpf_object__close(k->object);
@@ -234,7 +237,7 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
+	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes, .sampled = set->sampled,
 				     .at_site = -1, .at_session = -1, .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);

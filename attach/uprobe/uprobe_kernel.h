@@ -41,6 +41,7 @@ struct uprobe_settings {
 	pid_t pid;
 	uint32_t threads;		/* of it, now */
 	uint32_t ring_bytes;		/* a power of two */
+	bool sampled;			/* there will be an interval (uprobe_control) */
 	enum uprobe_way way;		/* UPROBE_WAY_AUTO: the first one that this kernel has */
 };
 

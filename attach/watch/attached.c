@@ -274,6 +274,7 @@ int attached_open(struct attached *a, int argc, char **argv)
 	const struct link_settings set = {
 		.slice_bytes = a->opt->stacks.bytes, .max_stall_ns = a->opt->max_stall_ns,
 		.budget_ppm = a->opt->budget_ppm, .one_of_many = a->opt->member, .inherits = a->inherits,
+		.sampled = a->opt->sample_bytes,
 		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1,
 		.gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
 	};

@@ -186,6 +186,7 @@ struct shared {
 	uint64_t hold_ns;		/* how long a held thread waits for its answer */
 	bool hold_end;			/* hold the process at its end, to copy its memory (exit_hold.h) */
 	bool one_of_many;		/* other processes are watched at the same time */
+	bool sampled;			/* of the calls only a sample by bytes is recorded: in the kernel */
 	/* the target's parent was watched, too, by the second engine: uprobe_files.h */
 	bool inherits;
 	bool lose_sigtrap;		/* the target's own handling of SIGTRAP may be lost */
