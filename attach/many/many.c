@@ -31,6 +31,7 @@
 #define LEAVING 6		/* at once, if the memory of each is copied then */
 #define RETRIES 2		/* of a process that execs while it is attached to */
 #define YOUNG_NS 5000000000u
+#define PATIENCE_S 60.0		/* then those that have not ended are named */
 
 struct many {
 	const struct options *opt;
@@ -45,6 +46,7 @@ struct many {
 	int signals;
 	bool announced;
 	bool ends;		/* no further process is watched */
+	bool hurried;		/* those that end were asked to be quick */
 	double began;		/* clock_seconds(): when all of the first look were attached to */
 	double next_look;
 	int error;
@@ -287,6 +289,12 @@ static void announce(struct many *m)
 		     m->opt->follow ? ", and those that they start" : "");
 }
 
+static void hurry(struct many *m)
+{
+	m->hurried = true;
+	members_hurry(&m->members);
+}
+
 static void on_signals(struct many *m)
 {
 	struct signalfd_siginfo si;
@@ -296,10 +304,12 @@ static void on_signals(struct many *m)
 			continue;
 		if (si.ssi_signo == SIGUSR1)
 			log_warn("SIGUSR1: several processes have no interim report");
-		else if (m->ends)
-			members_hurry(&m->members);
-		else
+		else if (!m->ends)
 			m->ends = true;
+		else if (m->hurried)
+			members_give_up(&m->members);
+		else
+			hurry(m);
 	}
 }
 
@@ -365,6 +375,15 @@ static bool all_done(const struct many *m)
 	return true;
 }
 
+static void name_rest(const struct many *m)
+{
+	cleanup_strbuf struct strbuf rest = STRBUF_INIT;
+
+	members_name_rest(&m->members, &rest);
+	log_warn("not ended yet: %s", strbuf_str(&rest));
+	log_hint("another Ctrl-C or SIGTERM: without looking up names; one more: the report has what they have written");
+}
+
 /*
  * With verdicts each process is stopped once, and its memory is copied: not of all at once. Those that wait
  * for that are watched meanwhile.
@@ -372,10 +391,15 @@ static bool all_done(const struct many *m)
 static void end_all(struct many *m)
 {
 	const size_t at_once = m->opt->verdicts == VERDICTS_NO ? SIZE_MAX : LEAVING;
+	double named = clock_seconds();
 
 	while (!members_end(&m->members, at_once) || !all_done(m)) {
 		many_line_leaving(&m->members);
 		wait_for_news(m, 250);
+		if (clock_seconds() - named < PATIENCE_S)
+			continue;
+		named = clock_seconds();
+		name_rest(m);
 	}
 	statusline_erase();
 }

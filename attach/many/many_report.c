@@ -138,7 +138,7 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
  */
 struct collected {
 	struct merge_input *inputs;
-	struct merge_absent *absent;
+	struct merge_absent *absent, *watched;
 	size_t ninputs, nabsent;
 };
 
@@ -146,16 +146,20 @@ static void collected_fini(struct collected *p)
 {
 	free(p->inputs);
 	free(p->absent);
+	free(p->watched);
 }
 
 static void gather_one(const struct watched *w, struct collected *p)
 {
-	if (w->why && access(w->trace, F_OK) < 0)
-		p->absent[p->nabsent++] = (struct merge_absent){
-			.pid = w->process.pid, .comm = w->process.comm, .why = w->why,
-		};
-	else
-		p->inputs[p->ninputs++].path = w->trace;
+	const struct merge_absent known = { .pid = w->process.pid, .comm = w->process.comm, .why = w->why };
+
+	if (w->why && access(w->trace, F_OK) < 0) {
+		p->absent[p->nabsent++] = known;
+		return;
+	}
+	p->watched[p->ninputs] = known;
+	p->inputs[p->ninputs] = (struct merge_input){ .path = w->trace, .process = &p->watched[p->ninputs] };
+	p->ninputs++;
 }
 
 static int gather(const struct many_report *r, const struct members *m, struct collected *p)
@@ -163,8 +167,9 @@ static int gather(const struct many_report *r, const struct members *m, struct c
 	*p = (struct collected){
 		.inputs = calloc(m->n + 1, sizeof(*p->inputs)),
 		.absent = calloc(m->n + r->nrefused + 1, sizeof(*p->absent)),
+		.watched = calloc(m->n + 1, sizeof(*p->watched)),
 	};
-	if (!p->inputs || !p->absent)
+	if (!p->inputs || !p->absent || !p->watched)
 		return -ENOMEM;
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].state != MEMBER_STARTING)

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/statusline.h"
 
+#define NAMED 5u		/* of those that have not ended */
 #define TURNS 3		/* members that look up names at once */
 #define LEAST_PPM 500u	/* of a budget: option_budget.c */
 
@@ -324,4 +325,28 @@ void members_hurry(struct members *m)
 	for (size_t i = 0; i < m->n; i++)
 		if (m->all[i].watcher && m->all[i].state != MEMBER_DONE)
 			ask_to_end(&m->all[i]);
+}
+
+void members_give_up(struct members *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->all[i].watcher && m->all[i].state != MEMBER_DONE)
+			kill(m->all[i].watcher, SIGKILL);
+}
+
+void members_name_rest(const struct members *m, struct strbuf *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->n; i++) {
+		const struct watched *w = &m->all[i];
+
+		if (!w->watcher || w->state == MEMBER_DONE)
+			continue;
+		if (n < NAMED)
+			strbuf_printf(out, "%s%s %d", n ? ", " : "", w->process.comm, (int)w->process.pid);
+		n++;
+	}
+	if (n > NAMED)
+		strbuf_printf(out, " and %zu more", n - NAMED);
 }

@@ -21,6 +21,7 @@
 #include "attach/many/folder.h"
 #include "attach/watch/member.h"
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 
 struct options;
 
@@ -76,5 +77,11 @@ bool members_end(struct members *m, size_t at_once);
 
 /* The signal again, to all that run: names are not looked up any more. */
 void members_hurry(struct members *m);
+
+/* Kill those that still run: what their traces have by now is reported. Their keepers leave the processes as ever. */
+void members_give_up(struct members *m);
+
+/* "sh 1234, sh 1235 and 7 more": those that have not ended. */
+void members_name_rest(const struct members *m, struct strbuf *out);
 
 #endif

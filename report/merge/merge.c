@@ -51,16 +51,20 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What is known of the process, if anything could be read, is in @l. */
+/* What could be read is in @l. */
 static int leave_out(struct merge *m, const struct merge_run *run, const struct ledger *l, const char *why)
 {
 	char text[256];
-	const struct merge_absent absent = {
+	struct merge_absent absent = {
 		.pid = l->target.pid, .comm = l->target.comm, .exe = l->target.exe, .host = l->run.host,
 		.label = run->label, .why = text,
 	};
 
 	snprintf(text, sizeof(text), "%s: %s", last_part(run->paths[0]), why);
+	if (run->process)
+		absent = *run->process;
+	if (!absent.why)
+		absent.why = text;
 	log_warn("%s is left out: it is a line of the report", run->paths[0]);
 	return add_absent(&m->all, &absent);
 }
@@ -129,13 +133,34 @@ static int refuse_again(struct merge *m, const struct merge_run *run, const stru
 
 /* --- one input --- */
 
+/* A trace that was cut off may have no more of its process than that there was one. */
+static int name_process(struct ledger *l, const struct merge_absent *known)
+{
+	if (!known || l->target.pid)
+		return 0;
+	l->target.pid = known->pid;
+	l->target.comm = known->comm ? defs_string(&l->defs, known->comm) : NULL;
+	return known->comm && !l->target.comm ? -ENOMEM : 0;
+}
+
+static int make_one(struct ledger *l, const struct merge_run *run)
+{
+	int r = name_process(l, run->process);
+
+	if (r == 0)
+		r = merge_one(l, run->label);
+	if (r == 0 && run->process && run->process->why && !l->merged.processes[0].its.how)
+		l->merged.processes[0].its.how = defs_string(&l->defs, run->process->why);
+	return r;
+}
+
 static int add_ledger(struct merge *m, const struct merge_run *run, struct ledger *l)
 {
 	int r = refuse_sampling(m, run, l);
 
 	if (r < 0)
 		return r;
-	r = ledger_is_merged(l) ? merge_label(l, run->label) : merge_one(l, run->label);
+	r = ledger_is_merged(l) ? merge_label(l, run->label) : make_one(l, run);
 	if (r < 0)
 		return no_memory();
 	r = refuse_again(m, run, l);

@@ -22,16 +22,18 @@
 #include "base/cleanup.h"
 #include "report/ledger/ledger.h"
 
-struct merge_input {
-	const char *path;	/* of a trace, or a piece of one: pieces of one run are read as one */
-	const char *label;	/* "host=a1,pod=x": of its processes; NULL: none */
-};
-
 /* A process of which there is no trace. */
 struct merge_absent {
 	pid_t pid;
 	const char *comm, *exe, *host, *label;	/* NULL: not known */
 	const char *why;	/* "refused: it has a debugger", "ended while attaching" */
+};
+
+struct merge_input {
+	const char *path;	/* of a trace, or a piece of one: pieces of one run are read as one */
+	const char *label;	/* "host=a1,pod=x": of its processes; NULL: none */
+	/* if it cannot be read, what is known of its process otherwise; NULL: nothing */
+	const struct merge_absent *process;
 };
 
 struct merge_options {

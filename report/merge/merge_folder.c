@@ -42,7 +42,7 @@ static int add(struct merge_folder *f, const char *path, const char *label)
 {
 	if (grow_for(&f->inputs, f->n, &f->size, sizeof(*f->inputs)) < 0)
 		return -ENOMEM;
-	f->inputs[f->n++] = (struct merge_input){ path, label };
+	f->inputs[f->n++] = (struct merge_input){ .path = path, .label = label };
 	return 0;
 }
 

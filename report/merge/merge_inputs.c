@@ -35,13 +35,14 @@ static void make_runs(const struct merge_input *in, const struct known *all, siz
 {
 	for (size_t i = 0; i < n; i++) {
 		struct merge_run *run = &out->runs[out->n];
+		const struct merge_input *given = &in[all[i].given];
 
-		out->paths[i] = in[all[i].given].path;
+		out->paths[i] = given->path;
 		if (i && same_run(&all[i - 1], &all[i])) {
 			run[-1].n++;
 			continue;
 		}
-		*run = (struct merge_run){ &out->paths[i], 1, in[all[i].given].label };
+		*run = (struct merge_run){ &out->paths[i], 1, given->label, given->process };
 		out->n++;
 	}
 }

@@ -15,7 +15,8 @@
 struct merge_run {
 	const char **paths;		/* as they were given */
 	size_t n;
-	const char *label;		/* of the first one */
+	const char *label;		/* of the first one, */
+	const struct merge_absent *process;	/* likewise */
 };
 
 struct merge_inputs {

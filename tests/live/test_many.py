@@ -8,15 +8,17 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
-from harness import (MMATTACH, VICTIMS, Program, children, comm, ended, everyday, last_for, parent, random_moment, rounds,
-                     wait_for)
+from harness import (MMATTACH, PTRACE_INTERRUPT, PTRACE_SEIZE, VICTIMS, Program, children, comm, ended, everyday,
+                     last_for, parent, ptrace, random_moment, rounds, wait_for)
 from untouched import (assert_code_whole, assert_untouched, assert_untraced, code_differences, tracers,
                        wait_untraced)
 
 ENGINES = pytest.mark.parametrize("by", ["ptrace", "uprobe"])
+WALL = 0x40000000   # of waitpid
 ALL_GONE = 5.0      # seconds after its death within which all are left, also on a busy machine
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
 
@@ -509,6 +511,27 @@ def test_a_watch_that_is_stopped(victim, many):
     os.kill(members(run)[0], signal.SIGSTOP)
     assert sorted(by_pid(run.finish(limit=60))) == sorted(t.pid for t in targets)
     for t in targets:
+        assert_untouched(t)
+
+
+def test_a_watch_that_does_not_end(victim, many):
+    """The third signal does not wait for it; its process is let go."""
+    targets = [victim("pool") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets))
+    stuck = members(run)[0]
+    assert ptrace(PTRACE_SEIZE, stuck) == 0 and ptrace(PTRACE_INTERRUPT, stuck) == 0
+    for _ in range(2):
+        run.interrupt()
+        time.sleep(0.5)
+    assert run.alive()
+    run.interrupt()
+    while not os.WIFSIGNALED(os.waitpid(stuck, WALL)[1]):
+        pass
+    processes = by_pid(run.finish(sig=None, limit=60))
+    assert sorted(processes) == sorted(t.pid for t in targets)
+    assert [p["how"] for p in processes.values()].count("its watch was ended by signal 9") == 1
+    for t in targets:
+        wait_untraced(t.pid, ALL_GONE)
         assert_untouched(t)
 
 

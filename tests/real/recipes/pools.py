@@ -78,9 +78,10 @@ class Postgres(Service):
                     folder.chmod(folder.stat().st_mode | 0o11)
             shutil.chown(self.folder, "nobody", "nogroup")
         run(postgres_programs() / "initdb", "-D", data, "-U", "me", "-A", "trust", "-N", cwd=self.folder, **self.as_user())
-        process = self.start(postgres_programs() / "postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses=",
-                             "-c", "shared_buffers=16MB", cwd=self.folder, **self.as_user())
-        wait_for(lambda: self.sql("select 1", check=False).strip() == "1", "PostgreSQL answers")
+        with open(self.folder / "log", "wb") as log:
+            process = self.start(postgres_programs() / "postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses=",
+                                 "-c", "shared_buffers=16MB", cwd=self.folder, stderr=log, **self.as_user())
+        self.wait_ready(lambda: self.sql("select 1", check=False).strip() == "1", "PostgreSQL answers")
         return process
 
     def psql(self, *args, **kwargs):
