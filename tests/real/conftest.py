@@ -2,6 +2,7 @@
 """The live tests' fixtures, and real services as targets (recipes/), each in a folder of its own."""
 import pathlib
 import sys
+import tempfile
 
 import pytest
 
@@ -27,18 +28,20 @@ def built():
 
 
 @pytest.fixture
-def serve(tmp_path):
-    """serve(RECIPE, ...): a service that runs until the test ends."""
-    running = []
+def serve():
+    """serve(RECIPE, ...): a service that runs until the test ends, in a folder of its own. That is not in pytest's,
+    to which another user has no access, and which each pytest that begins makes so."""
+    running, folders = [], []
 
     def start(recipe, *args, **kwargs):
         if missing(*recipe.needs):
             pytest.skip(f"optional: not installed: {' '.join(missing(*recipe.needs))}")
-        folder = tmp_path / f"service{len(running)}"
-        folder.mkdir()
-        running.append(recipe(folder, *args, **kwargs))
+        folders.append(tempfile.TemporaryDirectory(prefix="mm-real-"))
+        running.append(recipe(folders[-1].name, *args, **kwargs))
         return running[-1].__enter__()
 
     yield start
     for service in reversed(running):
         service.__exit__()
+    for folder in folders:
+        folder.cleanup()
