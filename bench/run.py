@@ -30,6 +30,7 @@ import in_gdb
 import names
 import others
 import pauses
+import python_stacks
 import real
 import redis
 import sampled
@@ -241,6 +242,11 @@ def measure_stacks(plan):
     return [Row(**row) for row in stacks.measure(plan)]
 
 
+def measure_python(plan):
+    for row in python_stacks.rows(plan):
+        yield Row(**row)
+
+
 def measure_names(plan):
     return [Row(**row) for row in names.measure(plan)]
 
@@ -345,8 +351,8 @@ def measure_attach(plan):
 MEASUREMENTS = {
     "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
     "quota": measure_quota, "redis": measure_redis, "idle": measure_idle, "fair": measure_fair,
-    "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
-    "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth,
+    "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "python": measure_python,
+    "names": measure_names, "events": measure_events, "census": measure_census, "flood": measure_flood, "growth": measure_growth,
     "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb, "real": measure_real,
     "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services, "engines": measure_engines,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}

@@ -31,58 +31,85 @@ static __always_inline __u64 state_of_thread(void)
 	return state;
 }
 
-static __always_inline __u64 word_at(const __u64 words[UPROBE_LINK_WORDS], __u32 offset)
+/* Get the link at @link into the window, if it is not there. */
+static __always_inline _Bool see(struct chain_slot *slot, __u64 link, __u64 bytes)
 {
-	__u32 i = offset / 8;
+	const __u64 in_page = link & (PAGE - 1), below = in_page < WINDOW ? in_page : WINDOW;
+	__u64 n = below + bytes;
 
-	SEEN_BY_VERIFIER(i);
-	return i < UPROBE_LINK_WORDS ? words[i] : 0;
-}
-
-/* Not static: the verifier goes through it once. Fills n, end and links from @link on. */
-__noinline int read_links(struct uprobe_chain *c, __u64 link)
-{
-	__u64 words[UPROBE_LINK_WORDS] = { 0 };
-	__u32 bytes = control.chain.link_bytes, n = 0;
-
-	if (!c)
+	if (link - slot->from < slot->bytes && link - slot->from + bytes <= slot->bytes)
+		return 1;
+	SEEN_BY_VERIFIER(n);
+	if (n > sizeof(slot->window) || bpf_probe_read_user(slot->window, n, (void *)(link - below))) {
+		slot->bytes = 0;
 		return 0;
-	c->end = CHAIN_WHOLE;
-	for (; n < UPROBE_LINKS && link; n++) {
-		const __u32 kind = control.chain.kind;
-
-		if (bytes > sizeof(words) || bpf_probe_read_user(words, bytes, (void *)link)) {
-			c->end = CHAIN_LOST;
-			break;
-		}
-		c->links[n].where = (link & ADDRESS_BITS) | (word_at(words, kind) >> kind % 8 * 8) << 48;
-		c->links[n].code = word_at(words, control.chain.code);
-		c->links[n].at = word_at(words, control.chain.at);
-		link = word_at(words, control.chain.next);
 	}
-	if (n == UPROBE_LINKS && link)
-		c->end = CHAIN_CUT;
-	c->n = n;
-	return 0;
-}
-
-/* false: the thread has none. */
-static __always_inline _Bool read_chain(struct uprobe_chain *c)
-{
-	const __u64 state = state_of_thread();
-	__u64 link;
-
-	if (!state || !read_user(state + control.chain.head, &c->first))
-		return 0;
-	link = c->first;
-	if (control.chain.head_of != CHAIN_DIRECT && link && !read_user(link + control.chain.head_of, &link))
-		return 0;
-	read_links(c, link);
+	slot->from = link - below;
+	slot->bytes = n;
 	return 1;
 }
 
-/* The time of the record, by which its hit knows it; 0: there is none. */
-static __always_inline __u64 put_chain(__u64 n)
+static __always_inline __u64 word_at(const struct chain_slot *slot, __u64 at)
+{
+	SEEN_BY_VERIFIER(at);
+	return at <= sizeof(slot->window) - sizeof(__u64) ? *(const __u64 *)(slot->window + at) : 0;
+}
+
+/*
+ * The link at slot->next, as number @n; then the next one is there. 0: its memory is not there. Not static: the
+ * verifier goes through it once, not for each link.
+ */
+__noinline int read_link(struct chain_slot *slot, __u32 n)
+{
+	const __u64 link = slot ? slot->next : 0, bytes = control.chain.link_bytes;
+	struct uprobe_link *to;
+	__u64 at;
+
+	if (!slot || n >= UPROBE_LINKS || bytes > LINK_MOST || !see(slot, link, bytes))
+		return 0;
+	to = &slot->chain.links[n];
+	at = link - slot->from;
+	/* a kind is two bytes, and the last that are looked at */
+	to->where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
+	to->code = word_at(slot, at + control.chain.code);
+	to->at = word_at(slot, at + control.chain.at);
+	slot->next = word_at(slot, at + control.chain.next);
+	return 1;
+}
+
+/* All links from slot->next on. */
+static __always_inline void read_links(struct chain_slot *slot)
+{
+	__u32 n = 0, end = CHAIN_WHOLE;
+
+	slot->bytes = 0;
+	for (; n < UPROBE_LINKS && slot->next; n++) {
+		if (!read_link(slot, n)) {
+			end = CHAIN_LOST;
+			break;
+		}
+	}
+	slot->chain.end = n == UPROBE_LINKS && slot->next ? CHAIN_CUT : end;
+	slot->chain.n = n;
+}
+
+/* false: the thread has none. */
+static __always_inline _Bool read_chain(struct chain_slot *slot)
+{
+	const __u64 state = state_of_thread();
+
+	if (!state || !read_user(state + control.chain.head, &slot->chain.first))
+		return 0;
+	slot->next = slot->chain.first;
+	if (control.chain.head_of != CHAIN_DIRECT && slot->next &&
+	    !read_user(slot->next + control.chain.head_of, &slot->next))
+		return 0;
+	read_links(slot);
+	return 1;
+}
+
+/* The time of the record, by which its hit knows it; 0: there is none. Not static, likewise. */
+__noinline __u64 put_chain(__u64 n)
 {
 	const __u32 i = (__u32)bpf_get_current_pid_tgid() % UPROBE_CHAIN_SLOTS;
 	struct chain_slot *slot = bpf_map_lookup_elem(&chain_slots, &i);
@@ -90,7 +117,7 @@ static __always_inline __u64 put_chain(__u64 n)
 
 	if (!slot || __sync_val_compare_and_swap(&slot->busy, 0ull, 1ull))
 		return 0;
-	if (read_chain(&slot->chain)) {
+	if (read_chain(slot)) {
 		fill_head(&slot->chain.head, n, UPROBE_CHAIN, 0);
 		size = slot->chain.n;
 		SEEN_BY_VERIFIER(size);

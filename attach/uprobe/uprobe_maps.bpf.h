@@ -92,9 +92,16 @@ struct {
 	__type(value, struct sampling);
 } samplings SEC(".maps");
 
+#define WINDOW 1024u
+#define LINK_MOST (UPROBE_LINK_WORDS * 8)
+
 /* Where a thread's chain is put together; if two threads want the same, one of them has none at that hit. */
 struct chain_slot {
 	__u64 busy;
+	/* links that lie beside each other are read together: those below one, within its page */
+	__u64 from, bytes;
+	__u64 next;		/* link */
+	unsigned char window[WINDOW + LINK_MOST];
 	struct uprobe_chain chain;
 };
 
