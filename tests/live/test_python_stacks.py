@@ -173,6 +173,23 @@ def test_from_the_trace(script, watch_script, tmp_path):
     run.finish()
     target.end()
     assert_same_stacks(reported(tmp_path / "t.mmt"), answers)
+    output_of(MMATTACH, "shrink", tmp_path / "t.mmt", "-o", tmp_path / "small.mmt")
+    assert_same_stacks(reported(tmp_path / "small.mmt"), answers)
+
+
+def test_a_trace_in_pieces(script, watch_script, tmp_path):
+    """Each piece has the names of the frames that it has."""
+    target = script()
+    run = watch_script(target, "-o", tmp_path / "t.mmt", "--rotate", "64K", "--free-stacks")
+    answers = target.ask("recursion 3")
+    for _ in range(40):
+        target.ask("append 20000")
+        answers += target.ask("sorted")
+    run.finish()
+    target.end()
+    pieces = sorted(tmp_path.glob("t.0*.mmt"))
+    report = json.loads(output_of(MMATTACH, "report", "--format", "json", *pieces))
+    assert_same_stacks(report, answers)
 
 
 def test_a_trace_that_was_cut(script, watch_script, tmp_path):
