@@ -13,7 +13,7 @@ import subprocess
 
 import pytest
 
-from harness import MMATTACH, TOP, VICTIMS, wait_for
+from harness import MMATTACH, TOP, VICTIMS, rounds, wait_for
 from untouched import assert_untouched
 
 SCRIPT = TOP / "tests/victims/scripts.py"
@@ -182,12 +182,13 @@ def test_a_trace_in_pieces(script, watch_script, tmp_path):
     target = script()
     run = watch_script(target, "-o", tmp_path / "t.mmt", "--rotate", "64K", "--free-stacks")
     answers = target.ask("recursion 3")
-    for _ in range(40):
-        target.ask("append 20000")
+    for _ in range(rounds(20, 60)):
+        target.ask("churn 4000")
         answers += target.ask("sorted")
     run.finish()
     target.end()
     pieces = sorted(tmp_path.glob("t.0*.mmt"))
+    assert len(pieces) > 1
     report = json.loads(output_of(MMATTACH, "report", "--format", "json", *pieces))
     assert_same_stacks(report, answers)
 

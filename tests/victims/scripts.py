@@ -42,6 +42,11 @@ def append_row(n):
         ROWS.append(i)  # the growing line
 
 
+def churn(n):
+    for i in range(n):
+        bytearray(1000 + i)
+
+
 class Shop:
     def __init__(self):
         take()
@@ -134,6 +139,7 @@ ORDERS = {
     "freed": lambda n: exec(TEXT, globals()),
     "lines": lambda n: several_lines(),
     "append": append_row,
+    "churn": churn,
 }
 
 
