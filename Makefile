@@ -192,7 +192,8 @@ $(PAGE)/page.o: $(PAGE)/page.S $(B)/flags
 # The BPF program becomes part of the program: without its debug information, which nothing needs, but with its types.
 $(B)/attach/uprobe/uprobe.bpf.o: $(BPF_SOURCE) $(wildcard attach/uprobe/*.bpf.h) attach/uprobe/uprobe_hits.h Makefile
 	@mkdir -p $(@D)
-	$(call say,BPF)$(CLANG) -target bpf -O2 -g -Wall -Wextra -Wno-unused-parameter -I. -I/usr/include/$$($(CC) -print-multiarch) \
+	$(call say,BPF)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -I. \
+		-I/usr/include/$$($(CC) -print-multiarch) \
 		-c -o $@ $< && llvm-strip -g $@
 
 $(B)/attach/uprobe/object.S: $(B)/attach/uprobe/uprobe.bpf.o

@@ -32,6 +32,7 @@ import many
 import names
 import others
 import pauses
+import python_stacks
 import real
 import redis
 import sampled
@@ -243,6 +244,11 @@ def measure_stacks(plan):
     return [Row(**row) for row in stacks.measure(plan)]
 
 
+def measure_python(plan):
+    for row in python_stacks.rows(plan):
+        yield Row(**row)
+
+
 def measure_names(plan):
     return [Row(**row) for row in names.measure(plan)]
 
@@ -361,7 +367,7 @@ MEASUREMENTS = {
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
-    "engines": measure_engines, "many": measure_many,
+    "engines": measure_engines, "many": measure_many, "python": measure_python,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for

@@ -82,6 +82,16 @@ static int need_module(const struct need *n, uint32_t index)
 	return put_new(n, &n->df->modules, index, &f);
 }
 
+/* The name of a frame of a script cannot be looked up later. */
+static int put_script(const struct need *n, uint32_t index)
+{
+	struct fact_name name;
+	struct fact f;
+
+	defs_names_fact(n->d, index, &name, &f);
+	return n->put(n->ctx, &f);
+}
+
 static int need_frame(const struct need *n, uint32_t index)
 {
 	struct fact f;
@@ -93,7 +103,8 @@ static int need_frame(const struct need *n, uint32_t index)
 	if (err)
 		return err;
 	defs_frame_fact(n->d, index, &f);
-	return put_new(n, &n->df->frames, index, &f);
+	err = put_new(n, &n->df->frames, index, &f);
+	return err || !defs_is_script(n->d, index) ? err : put_script(n, index);
 }
 
 static int put_node(const struct need *n, uint32_t index)

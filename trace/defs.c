@@ -368,6 +368,13 @@ int defs_take(struct defs *d, const struct fact *f)
 	}
 }
 
+bool defs_is_script(const struct defs *d, uint32_t index)
+{
+	const struct defs_frame *f = &d->frames[index];
+
+	return f->module == DEFS_NONE && f->nnames == 1 && d->names[f->names].file;
+}
+
 uint32_t defs_path(const struct defs *d, uint32_t stack, uint32_t *frames, uint32_t max)
 {
 	uint32_t node = d->stacks[stack].node, depth = node == DEFS_NONE ? 0 : d->nodes[node].depth;

@@ -144,6 +144,12 @@ void defs_stack_fact(const struct defs *d, uint32_t index, struct fact *f);
 /* @names has room for frames[index].nnames. */
 void defs_names_fact(const struct defs *d, uint32_t index, struct fact_name *names, struct fact *f);
 
+/*
+ * Is the frame at @index one of a script that an interpreter executes? It is of no module, and its name has a
+ * file: code that was made at run time has none.
+ */
+bool defs_is_script(const struct defs *d, uint32_t index);
+
 size_t defs_memory(const struct defs *d);
 
 #endif

@@ -17,6 +17,7 @@
 #include "attach/keeper/shared/shared.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/traps/calls.h"
+#include "attach/keeper/traps/chain_pages.h"
 #include "attach/keeper/traps/remote_loads.h"
 #include "attach/keeper/traps/trap.h"
 #include "base/stall_timer.h"
@@ -112,6 +113,8 @@ struct keeper {
 	uint64_t later_ns;
 	uint32_t nwaiting;		/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
+	bool chained;			/* shared->chained, read once for each hit */
+	struct chain_pages chain_pages;
 	bool leaving;			/* traps are lifted: nothing is recorded from now on */
 	uint32_t news;			/* enum wait_news, not handled yet */
 	uint32_t leave_reason;		/* to leave at the end of this round; 0: stay */

@@ -93,6 +93,7 @@ struct tracee {
 		uint64_t ns;	/* when it was the first time */
 	} undone;		/* the call there, which our interrupt has ended and which was begun again */
 	uint64_t refused_ns;	/* when a call was not restarted, so that its timeout can end it */
+	taddr chain_state, chain_top;	/* where its chain was found at its last hit (chain_read.h); 0: not */
 	uint16_t calls;		/* innermost open call (calls.h), or NO_CALL */
 	uint64_t seen_ns;	/* when the stop was seen; HELD: since when */
 	uint64_t stopped_ns;	/* with a budget: since when it is stopped, as far as known (cost.h) */

@@ -85,6 +85,16 @@ static int set_unwinder(struct options *o, const char *arg, struct usage_error *
 	return ret;
 }
 
+static int set_python(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned which;
+	int ret = option_choose("--python", PYTHON_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->stacks.python = which == 0;
+	return ret;
+}
+
 static int set_max_stall(struct options *o, const char *arg, struct usage_error *err)
 {
 	if (duration_parse(arg, &o->max_stall_ns) || !o->max_stall_ns || o->max_stall_ns > MAX_STALL_LIMIT_NS) {
@@ -228,6 +238,10 @@ const struct option_line option_table[] = {
 	  "libunwind: these libraries, while the thread waits,\n"
 	  "which is much slower; check: all three, and report\n"
 	  "where they differ" },
+	{ "python", 0, PYTHON_VALUES, FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_python, 0,
+	  "frames of Python scripts in stacks (auto)\n"
+	  "function, file and line, of CPython 3.9 to 3.13; off:\n"
+	  "those of the interpreter only" },
 	{ "free-stacks", 0, NULL, FOR_LIVE | FOR_TOP, ABOUT_STACKS, FLAG(free_stacks),
 	  "record the stacks of frees, too\n"
 	  "each group shows which code freed its other blocks,\n"

@@ -45,14 +45,16 @@ static bool read_words(const struct sampling *s, const struct sampling_site *sit
 
 /*
  * The caller of the function around the site, or (@skip 0) of the one that returns at it; 0: the stack does
- * not show it.
+ * not show it, or it executes a script, whose line is there instead.
  */
 static taddr caller_of(const struct sampling *s, uint32_t number, uint32_t skip)
 {
 	const struct defs *d = &s->recorder->ledger.defs;
 	uint32_t frames[2];
 
-	return defs_path(d, defs_stack(d, number), frames, skip + 1) > skip ? d->frames[frames[skip]].pc : 0;
+	if (defs_path(d, defs_stack(d, number), frames, skip + 1) <= skip || defs_is_script(d, frames[skip]))
+		return 0;
+	return d->frames[frames[skip]].pc;
 }
 
 static void note_caller(const struct sampling *s, struct sampling_site *site, uint32_t number, taddr caller)

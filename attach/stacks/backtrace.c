@@ -35,11 +35,13 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct d
 	b->which = opt->which;
 	b->shared = shared;
 	b->depth = opt->depth;
-	stacks_init(&b->stacks, ms, defs);
+	python_init(&b->python, ms, shared, opt->python);
+	stacks_init(&b->stacks, ms, defs, &b->python.codes);
 	slice_size_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
 	if (r == 0) {
 		unwinder_follow_jit(b->cfi, pid);
+		python_modules_changed(&b->python);
 		r = open_oracles(b, pid);
 	}
 	if (r < 0) {
@@ -58,6 +60,7 @@ void backtrace_free(struct backtrace *b)
 	unwind_dwfl_free(b->dwfl);
 	unwind_libunwind_free(b->libunwind);
 	stacks_fini(&b->stacks);
+	python_fini(&b->python);
 	free(b);
 }
 
@@ -69,6 +72,7 @@ void backtrace_modules_changed(struct backtrace *b)
 	if (b->libunwind)
 		unwind_libunwind_modules_changed(b->libunwind);
 	stacks_modules_changed(&b->stacks);
+	python_modules_changed(&b->python);
 }
 
 void backtrace_moved(struct backtrace *b, pid_t pid)
@@ -80,6 +84,7 @@ void backtrace_moved(struct backtrace *b, pid_t pid)
 void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
+	python_forget(&b->python);
 	stacks_modules_changed(&b->stacks);
 }
 
@@ -188,6 +193,7 @@ static bool walk_waiting(struct backtrace *b, const struct record_hit *hit, cons
 		walk_ours(b, hit, st, true, out);
 	else
 		*out = b->dwfl ? dwfl : libunwind;
+	out->has_sps = b->which == UNWINDER_CHECK;
 	if (!shared_is_held(b->shared, hit))
 		return false;
 	if (b->which == UNWINDER_CHECK)
@@ -215,7 +221,7 @@ static void copy_frames(const struct backtrace *b, const struct record_hit *hit,
 
 	out->n = n < most ? n : most;
 	out->end = n > most ? UNWIND_DEEP : UNWIND_WHOLE;
-	out->guessed = false;
+	out->guessed = out->has_sps = false;
 	memcpy(out->frames, hit->slice + first * sizeof(out->frames[0]), out->n * sizeof(out->frames[0]));
 	if (st->returned)
 		out->frames[0] &= ~UNWIND_EXACT;
@@ -258,6 +264,8 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 	find_start(hit, s, skip, &start);
 	walk(b, hit, &start, &st);
 	count(b, &st);
+	if (python_splice(&b->python, hit, walk_depth(b, &start), &st) < 0)
+		return -ENOMEM;
 	drop = start.drop < st.n ? start.drop : st.n;
 	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);
 }

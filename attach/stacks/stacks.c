@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs)
+void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs, const struct codes *codes)
 {
-	*s = (struct stacks){ .modules = ms, .defs = defs };
+	*s = (struct stacks){ .modules = ms, .defs = defs, .codes = codes };
 	addrmap_init(&s->by_hash, sizeof(uint32_t));
 	addrmap_init(&s->by_pc, sizeof(uint32_t));
 	addrmap_init(&s->by_place, sizeof(uint32_t));
@@ -94,6 +94,11 @@ static bool is_place(const struct stacks *s, uint32_t frame, uint32_t module)
 				   : has != DEFS_NONE && has == defs_module(s->defs, module);
 }
 
+static bool is_script(const struct stacks *s, taddr pc)
+{
+	return s->codes && pc & UNWIND_EXACT && pc & UNWIND_SCRIPT;
+}
+
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)
 {
 	taddr addr = pc & UNWIND_EXACT ? pc & ~UNWIND_EXACT : pc - 1;
@@ -101,7 +106,7 @@ static int define_frame(struct stacks *s, taddr pc, uint32_t module)
 		.kind = MMT_INFO, .info = MMT_FRAME,
 		.frame = { .number = s->defs->nframes, .module = module == NO_MODULE ? FACT_NONE : module + 1,
 			   .pc = pc & ~UNWIND_EXACT, .exact = pc & UNWIND_EXACT,
-			   .skip = s->skipped && s->skipped(s->skipped_ctx, addr) },
+			   .skip = !is_script(s, pc) && s->skipped && s->skipped(s->skipped_ctx, addr) },
 	};
 	int r = 0;
 
@@ -110,17 +115,39 @@ static int define_frame(struct stacks *s, taddr pc, uint32_t module)
 	return r < 0 ? r : defs_take(s->defs, &f);
 }
 
+/*
+ * A frame of a script has its name from the beginning: it is known now, and at the end of the watch perhaps
+ * not.
+ */
+static int define_script(struct stacks *s, taddr pc)
+{
+	const struct codes_place *p = &s->codes->places[(uint32_t)pc];
+	const struct fact_name name = { .function = p->function, .file = p->file, .line = p->line };
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_NAMES,
+		.names = { .frame = s->defs->nframes, .all = &name, .n = 1 },
+	};
+	int r = define_frame(s, pc, NO_MODULE);
+
+	return r < 0 ? r : defs_take(s->defs, &f);
+}
+
+static int define(struct stacks *s, taddr pc, uint32_t module)
+{
+	return is_script(s, pc) ? define_script(s, pc) : define_frame(s, pc, module);
+}
+
 static int frame_at(struct stacks *s, taddr pc, uint32_t *frame)
 {
-	uint32_t module = module_of(s, pc), fresh = s->defs->nframes;
+	uint32_t module = is_script(s, pc) ? NO_MODULE : module_of(s, pc), fresh = s->defs->nframes;
 	const uint32_t *known = addrmap_get(&s->by_place, place_key(pc, module));
 
 	/* the known frame is of another module with the same 16 bits: it is needed no more */
 	if (known && !is_place(s, *known, module))
 		known = NULL;
 	*frame = known ? *known : fresh;
-	if (!known &&
-	    (define_frame(s, pc, module) < 0 || addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
+	if (!known && (define(s, pc, module) < 0 ||
+		       addrmap_put(&s->by_place, place_key(pc, module), &fresh) < 0))
 		return -ENOMEM;
 	return addrmap_put(&s->by_pc, pc, frame);
 }

@@ -63,6 +63,7 @@ enum uprobe_kind {
 	UPROBE_HIT,			/* struct uprobe_hit */
 	UPROBE_HIT_BRIEF,		/* struct uprobe_brief */
 	UPROBE_THREAD_END,		/* struct uprobe_head alone */
+	UPROBE_CHAIN,			/* struct uprobe_chain, as long as it is: of the thread's next hit */
 };
 
 enum uprobe_hit_flags {
@@ -107,9 +108,31 @@ struct uprobe_hit {
 	char text[UPROBE_TEXT];
 	unsigned long long regs[UPROBE_REGS];
 	unsigned int nhidden;
+	unsigned long long chain;	/* head.time_ns of its UPROBE_CHAIN, the thread's last one; or 0 */
 	unsigned long long trampoline;	/* what is there instead; if nhidden */
 	struct uprobe_hidden hidden[UPROBE_HIDDEN];
 	unsigned char slice[];
+};
+
+#define UPROBE_LINKS 256u		/* CHAIN_MAX */
+#define UPROBE_LINK_WORDS 16u		/* CHAIN_LINK_MOST, in words */
+#define UPROBE_CHAIN_SLOTS 256u		/* of threads that are at a hit at the same time */
+
+/* As struct chain_link, struct chain_plan and enum chain_end (attach/keeper/shared/chain.h). */
+struct uprobe_link {
+	unsigned long long where, code, at;
+};
+
+struct uprobe_chain_plan {
+	int slot;
+	unsigned short owner, head, head_of, next, code, at, kind, link_bytes;
+};
+
+struct uprobe_chain {
+	struct uprobe_head head;
+	unsigned int n, end;
+	unsigned long long first;	/* the word at the head of the thread's state */
+	struct uprobe_link links[UPROBE_LINKS];
 };
 
 #define UPROBE_STEPS 4096u		/* a power of two */
@@ -129,6 +152,9 @@ struct uprobe_control {
 	unsigned int sleeping;		/* the reader waits to be woken */
 	unsigned int off;		/* the watch is over: nothing is recorded */
 	unsigned int execed;		/* the process runs another program; then it is off, too */
+	unsigned int chained;		/* hits with a slice have a chain, too */
+	unsigned int unused;
+	struct uprobe_chain_plan chain;
 	unsigned int stack_above;	/* a thread has an alternate stack above its own */
 	unsigned long long lost;	/* records that found no space in the ring */
 	unsigned long long unstored;	/* calls whose arguments could not be stored */

@@ -92,6 +92,26 @@ struct {
 	__type(value, struct sampling);
 } samplings SEC(".maps");
 
+#define WINDOW 1024u
+#define LINK_MOST (UPROBE_LINK_WORDS * 8)
+
+/* Where a thread's chain is put together; if two threads want the same, one of them has none at that hit. */
+struct chain_slot {
+	__u64 busy;
+	/* links that lie beside each other are read together: those below one, within its page */
+	__u64 from, bytes;
+	__u64 next;		/* link */
+	unsigned char window[WINDOW + LINK_MOST];
+	struct uprobe_chain chain;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UPROBE_CHAIN_SLOTS);
+	__type(key, __u32);
+	__type(value, struct chain_slot);
+} chain_slots SEC(".maps");
+
 /* What makes a record returns 1 if it did. */
 static __always_inline int lose(void)
 {

@@ -29,6 +29,8 @@ struct uprobe {
 	struct uprobe_kernel *kernel;
 	struct uprobe_reader reader;
 	struct uprobe_calls calls;
+	struct addrmap chains;		/* tid -> struct uprobe_chain, whose hit was not read yet */
+	bool chained;			/* as BPF has it */
 	struct group groups[GROUPS];
 	uint16_t group_of[SHARED_SITES];
 	/* how often a site's number was given up: a record of an earlier one is not the present one's */

@@ -15,6 +15,10 @@
 _Static_assert(UPROBE_SITES == SHARED_SITES && UPROBE_LOADS == SITE_LOADS && UPROBE_TEXT == SITE_TEXT &&
 		       UPROBE_HINTS == SHARED_THREADS,
 	       "what BPF knows of a site is what the plan has");
+_Static_assert(UPROBE_LINKS == CHAIN_MAX && UPROBE_LINK_WORDS * 8 == CHAIN_LINK_MOST &&
+		       sizeof(struct uprobe_link) == sizeof(struct chain_link) &&
+		       sizeof(struct uprobe_chain_plan) == sizeof(struct chain_plan),
+	       "and of a chain");
 _Static_assert(UPROBE_REGS * 8 == offsetof(struct user_regs_struct, fs_base), "pt_regs begins user_regs_struct");
 
 static uint64_t lost_now(const struct uprobe *u)
@@ -24,9 +28,13 @@ static uint64_t lost_now(const struct uprobe *u)
 
 /* --- records --- */
 
-static struct record_hit *reserve(struct uprobe *u, uint32_t slice)
+static struct record_hit *reserve(struct uprobe *u, uint32_t slice, const struct uprobe_chain *chain)
 {
-	return (struct record_hit *)ring_reserve(&u->shared->ring, (uint32_t)sizeof(struct record_hit) + slice);
+	size_t size = sizeof(struct record_hit) + slice;
+
+	if (chain)
+		size += record_chain_at(slice) - slice + chain->n * sizeof(chain->links[0]);
+	return (struct record_hit *)ring_reserve(&u->shared->ring, (uint32_t)size);
 }
 
 /* false: there is no space in the ring now. */
@@ -54,6 +62,8 @@ static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struc
 	rec->outer_site = m->has_call ? m->call.trap : h->site;
 	rec->thread = h->tid % SHARED_THREADS;
 	rec->loads_read = rec->loads_null = rec->slice_len = 0;
+	rec->chain_len = 0;
+	rec->chain_end = CHAIN_NONE;
 }
 
 static void fill_brief(const struct uprobe_brief *b, struct record_hit *rec)
@@ -97,6 +107,48 @@ static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const 
 	restore_returns(h, rec->regs.rsp, rec->slice);
 }
 
+/* The chain that was read at this hit, and came before it; or NULL. */
+static const struct uprobe_chain *chain_of(const struct uprobe *u, const struct uprobe_head *h)
+{
+	const struct uprobe_hit *hit = (const struct uprobe_hit *)h;
+	const struct uprobe_chain *c = NULL;
+
+	if (h->kind == UPROBE_HIT && hit->chain)
+		c = addrmap_get(&u->chains, h->tid);
+	return c && c->head.time_ns == hit->chain ? c : NULL;
+}
+
+/* @rec has its slice. */
+static void fill_chain(const struct uprobe_chain *c, struct record_hit *rec)
+{
+	rec->chain_len = (uint16_t)c->n;
+	rec->chain_end = (uint16_t)c->end;
+	rec->chain_head = c->first;
+	memcpy(rec->slice + record_chain_at(rec->slice_len), c->links, c->n * sizeof(c->links[0]));
+}
+
+/* Kept until its hit comes. If memory is short the hit has none. */
+static void keep_chain(struct uprobe *u, const struct uprobe_head *h, size_t n)
+{
+	struct uprobe_chain *c = n <= sizeof(*c) ? addrmap_slot(&u->chains, h->tid, NULL) : NULL;
+
+	if (c)
+		memcpy(c, h, n);
+}
+
+/* As soon as the controller knows where chains begin. */
+static void pass_chain(struct uprobe *u)
+{
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+	const bool chained = atomic_load(&u->shared->chained);
+
+	if (chained == u->chained)
+		return;
+	u->chained = chained;
+	memcpy(&c->chain, &u->shared->chain, sizeof(c->chain));
+	__atomic_store_n(&c->chained, chained, __ATOMIC_RELEASE);
+}
+
 /* What the controller has learned of the thread's stack: known to BPF at its next hit. */
 static void pass_hint(struct uprobe *u, uint32_t tid)
 {
@@ -134,7 +186,8 @@ static taddr sp_of(const struct uprobe_head *h)
 /* false: there is no space in the ring. */
 static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 {
-	struct record_hit *rec = reserve(u, slice_of(h));
+	const struct uprobe_chain *chain = chain_of(u, h);
+	struct record_hit *rec = reserve(u, slice_of(h), chain);
 	struct uprobe_meaning m;
 
 	if (!rec)
@@ -154,7 +207,11 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
 		fill_brief((const struct uprobe_brief *)h, rec);
-	ring_commit(&u->shared->ring, &rec->head, (uint32_t)sizeof(*rec) + rec->slice_len);
+	if (chain) {
+		fill_chain(chain, rec);
+		addrmap_del(&u->chains, h->tid, NULL);
+	}
+	ring_commit(&u->shared->ring, &rec->head, record_hit_size(rec));
 	pass_hint(u, h->tid);
 	return true;
 }
@@ -175,7 +232,7 @@ static bool note_lost(struct uprobe *u, const struct uprobe_head *h)
 	return true;
 }
 
-static bool take(struct uprobe *u, const struct uprobe_head *h)
+static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 {
 	if (!note_lost(u, h))
 		return false;
@@ -183,7 +240,11 @@ static bool take(struct uprobe *u, const struct uprobe_head *h)
 	case UPROBE_HIT:
 	case UPROBE_HIT_BRIEF:
 		return take_hit(u, h);
+	case UPROBE_CHAIN:
+		keep_chain(u, h, n);
+		return true;
 	case UPROBE_THREAD_END:
+		addrmap_del(&u->chains, h->tid, NULL);
 		if (!note(u, RECORD_THREAD_END, h, 0))
 			return false;
 		uprobe_calls_end(&u->calls, h->tid);
@@ -236,9 +297,11 @@ void uprobe_pump(struct uprobe *u, uint64_t until)
 	size_t n;
 
 	atomic_fetch_add(&u->shared->beat, 1);
+	pass_chain(u);
 	note_gap(u, now);
 	count(u, now);
-	while (uprobe_reader_read(&u->reader) < until && (rec = uprobe_reader_peek(&u->reader, &n)) && take(u, rec))
+	while (uprobe_reader_read(&u->reader) < until && (rec = uprobe_reader_peek(&u->reader, &n)) &&
+	       take(u, rec, n))
 		uprobe_reader_consume(&u->reader, n);
 	if (u->ended || rec || until != UPROBE_ALL)
 		return;

@@ -28,6 +28,8 @@ static __always_inline void fill_head(struct uprobe_head *h, __u64 site, __u16 k
 	h->lost = (__u32)control.lost;
 }
 
+#include "attach/uprobe/uprobe_chain.bpf.h"
+
 /* --- brief records --- */
 
 static __always_inline int put_brief(struct pt_regs *ctx, __u64 n, __u16 flags, const __u64 args[6])
@@ -247,13 +249,14 @@ static __always_inline __u32 copy_stack(unsigned char *to, __u64 sp, __u64 want,
 }
 
 static __always_inline int put_sized(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n, __u32 want,
-				     const __u32 room)
+				     __u64 chain, const __u32 room)
 {
 	struct uprobe_hit *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
 
 	if (!h)
 		return lose();
 	fill_hit(ctx, h, s, n);
+	h->chain = chain;
 	if (want) {
 		h->slice_len = copy_stack(h->slice, ctx->rsp, want, room);
 		if (h->slice_len < want)
@@ -301,25 +304,28 @@ static __always_inline int put_hit(struct pt_regs *ctx, const struct uprobe_site
 	const __u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 	const __u32 want = s->flags & UPROBE_SLICE ? slice_wanted(ctx->rsp, unread) : 0;
 
+	__u64 chain;
+
 	if (unread > control.ring_bytes / 4 * 3)
 		return lose();
+	chain = want && control.chained ? put_chain(n) : 0;
 	if (want <= 64)
-		return put_sized(ctx, s, n, want, 64);
+		return put_sized(ctx, s, n, want, chain, 64);
 	if (want <= 512)
-		return put_sized(ctx, s, n, want, 512);
+		return put_sized(ctx, s, n, want, chain, 512);
 	if (want <= 1024)
-		return put_sized(ctx, s, n, want, 1024);
+		return put_sized(ctx, s, n, want, chain, 1024);
 	if (want <= 2048)
-		return put_sized(ctx, s, n, want, 2048);
+		return put_sized(ctx, s, n, want, chain, 2048);
 	if (want <= 4096)
-		return put_sized(ctx, s, n, want, 4096);
+		return put_sized(ctx, s, n, want, chain, 4096);
 	if (want <= 8192)
-		return put_sized(ctx, s, n, want, 8192);
+		return put_sized(ctx, s, n, want, chain, 8192);
 	if (want <= 16384)
-		return put_sized(ctx, s, n, want, 16384);
+		return put_sized(ctx, s, n, want, chain, 16384);
 	if (want <= 32768)
-		return put_sized(ctx, s, n, want, 32768);
-	return put_sized(ctx, s, n, want, 131072);
+		return put_sized(ctx, s, n, want, chain, 32768);
+	return put_sized(ctx, s, n, want, chain, 131072);
 }
 
 #endif

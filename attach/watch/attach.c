@@ -70,6 +70,7 @@ static int open_planting(struct session *s)
 	struct uprobe *u = s->at.link.uprobe ? s->at.link.uprobe : s->at.link.prepared;
 	const struct backtrace_options stacks = {
 		.which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth,
+		.python = s->opt->stacks.python,
 	};
 	const struct plan_options options = {
 		/* a sample is of requested sizes: no others are known when a call begins */

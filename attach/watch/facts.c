@@ -424,6 +424,27 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->end.uncleaned));
 }
 
+static void note_scripts(struct recorder *r, const struct python *p, uint64_t t)
+{
+	if (p->state == PYTHON_REFUSED)
+		recorder_note(r, t, "stacks have no frames of Python scripts: %s", p->why);
+	if (p->state == PYTHON_WAITS)
+		recorder_note(r, t, "stacks have no frames of Python scripts: CPython %s had no thread whose "
+			      "frames could be found", p->runtime.version);
+	if (p->state == PYTHON_ON && p->without)
+		recorder_note(r, t, "%" PRIu64 " stacks of the Python interpreter have no frames of scripts: "
+			      "those of the thread were not found at that moment", p->without);
+	if (p->misfits)
+		recorder_note(r, t, "%" PRIu64 " stacks of the Python interpreter have no frames of scripts: "
+			      "these did not fit the stack", p->misfits);
+	if (p->lost)
+		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the Python script: they led "
+			      "to memory that was not there", p->lost);
+	if (p->codes.gone)
+		recorder_note(r, t, "%" PRIu64 " frames of Python scripts have no name: their code was freed "
+			      "before it was read", p->codes.gone);
+}
+
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	const struct backtrace *b = w->backtrace;
@@ -436,6 +457,7 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "%" PRIu64 " stacks run through code without unwind information: the frames "
 			      "behind it were found by frame pointer", b->guessed);
+	note_scripts(r, &b->python, t);
 	if (b->which == UNWINDER_CHECK)
 		recorder_note(r, t,
 			      "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and "

@@ -15,6 +15,9 @@ static void put_frame(struct strbuf *sb, const struct summary_frame *f)
 {
 	strbuf_puts(sb, f->module ? format_base(f->module) : "");
 	strbuf_putc(sb, '\1');
+	/* of a script */
+	if (!f->module && f->file)
+		strbuf_puts(sb, f->file);
 	if (f->function && !f->module)
 		madecode_put(sb, f->function);
 	else if (f->function)

@@ -18,9 +18,11 @@ static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 }
 
 /* The name of code that belongs to no file, if it has one. */
-static const char *made_name(const struct defs *d, const struct defs_frame *f)
+static const struct defs_name *made_name(const struct defs *d, const struct defs_frame *f)
 {
-	return f->module == DEFS_NONE && f->nnames ? d->names[f->names].function : NULL;
+	const struct defs_name *name = f->module == DEFS_NONE && f->nnames ? &d->names[f->names] : NULL;
+
+	return name && name->function ? name : NULL;
 }
 
 /*
@@ -29,7 +31,7 @@ static const char *made_name(const struct defs *d, const struct defs_frame *f)
 static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names,
 			 const struct defs_frame *f, bool *fresh)
 {
-	const char *name = made_name(d, f);
+	const struct defs_name *name = made_name(d, f);
 	uint32_t *slot;
 
 	if (!name)

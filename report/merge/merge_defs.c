@@ -187,12 +187,14 @@ static int map_module(struct merge_map *m, uint32_t index, uint32_t *out)
 
 /* --- frames --- */
 
-static const char *made_name(const struct defs *d, const struct defs_frame *f)
+static const struct defs_name *made_name(const struct defs *d, const struct defs_frame *f)
 {
-	return f->module == DEFS_NONE && f->nnames ? d->names[f->names].function : NULL;
+	const struct defs_name *name = f->module == DEFS_NONE && f->nnames ? &d->names[f->names] : NULL;
+
+	return name && name->function ? name : NULL;
 }
 
-static uint64_t frame_hash(const struct defs_frame *f, const char *name)
+static uint64_t frame_hash(const struct defs_frame *f, const struct defs_name *name)
 {
 	const uint64_t place = f->module == DEFS_NONE ? (name ? madecode_hash(name) : 0)
 						      : f->pc ^ ((uint64_t)f->module + 1) << 40;
@@ -201,9 +203,9 @@ static uint64_t frame_hash(const struct defs_frame *f, const char *name)
 }
 
 static bool same_frame(const struct defs *d, const struct defs_frame *a, const struct defs_frame *f,
-		       const char *name)
+		       const struct defs_name *name)
 {
-	const char *have = made_name(d, a);
+	const struct defs_name *have = made_name(d, a);
 
 	if (a->module != f->module || a->exact != f->exact)
 		return false;
@@ -268,7 +270,8 @@ static int give_names(struct merge_map *m, uint32_t index, uint32_t to)
 }
 
 /* The slot of a frame like @f, in the receiving ledger's terms. NULL: out of memory. */
-static uint32_t *frame_slot(struct merge_map *m, const struct defs_frame *f, const char *name, bool *fresh)
+static uint32_t *frame_slot(struct merge_map *m, const struct defs_frame *f, const struct defs_name *name,
+			    bool *fresh)
 {
 	const struct defs *d = &m->to->into->defs;
 
@@ -295,7 +298,7 @@ static int map_frame(struct merge_map *m, uint32_t index, uint32_t *out)
 {
 	const struct defs *from = &m->from->defs;
 	struct defs_frame frame = from->frames[index];
-	const char *name = made_name(from, &frame);
+	const struct defs_name *name = made_name(from, &frame);
 	uint32_t *slot;
 	bool fresh;
 	int r;

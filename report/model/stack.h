@@ -23,6 +23,12 @@ struct summary_frame {
 	bool wrapper;		/* by the run's rules it only forwards allocations */
 };
 
+/* A frame of a script: of no module, and yet it has a source file. Its pc is no address. */
+static inline bool summary_frame_is_script(const struct summary_frame *f)
+{
+	return !f->module && f->file;
+}
+
 /* How a stack ends at its outer side; the names are those of the JSON report. */
 #define SUMMARY_STACK_ENDS(X)                                                                                \
 	X(WHOLE, whole, "")                                                                                  \

@@ -40,19 +40,25 @@ static uint64_t add(uint64_t h, const char *text, size_t n)
 	return h;
 }
 
-uint64_t madecode_hash(const char *name)
+uint64_t madecode_hash(const struct defs_name *name)
 {
-	struct parts p = split(name);
+	struct parts p = split(name->function);
+	uint64_t h = add(add(0xcbf29ce484222325ull, p.a, p.a_len), p.b, p.b_len);
 
-	return add(add(0xcbf29ce484222325ull, p.a, p.a_len), p.b, p.b_len);
+	return name->file ? add(h, name->file, strlen(name->file)) ^ (uint64_t)name->line << 40 : h;
 }
 
-bool madecode_same(const char *a, const char *b)
+static bool same_file(const char *a, const char *b)
 {
-	struct parts pa = split(a), pb = split(b);
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+bool madecode_same(const struct defs_name *a, const struct defs_name *b)
+{
+	struct parts pa = split(a->function), pb = split(b->function);
 
 	return pa.a_len == pb.a_len && pa.b_len == pb.b_len && !memcmp(pa.a, pb.a, pa.a_len) &&
-	       !memcmp(pa.b, pb.b, pa.b_len);
+	       !memcmp(pa.b, pb.b, pa.b_len) && same_file(a->file, b->file) && a->line == b->line;
 }
 
 void madecode_put(struct strbuf *sb, const char *name)

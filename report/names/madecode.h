@@ -8,6 +8,9 @@
  *	JS:~work app.js:3:10, JS:^work app.js:3:10, JS:*work app.js:3:10	V8
  *	LazyCompile:*work app.js:3						older V8
  *	void [svc] Cache::Add()[Tier0], ...[OptimizedTier1]			.NET
+ *
+ * What belongs to no file of code, but has a file in its name, is a frame of a script: file and line count,
+ * too.
  */
 #ifndef MM_MADECODE_H
 #define MM_MADECODE_H
@@ -16,9 +19,11 @@
 #include <stdint.h>
 
 #include "base/strbuf.h"
+#include "trace/defs.h"
 
-uint64_t madecode_hash(const char *name);
-bool madecode_same(const char *a, const char *b);
+/* Of names with a function. */
+uint64_t madecode_hash(const struct defs_name *name);
+bool madecode_same(const struct defs_name *a, const struct defs_name *b);
 
 /* The name without the mark: always the same for one function. */
 void madecode_put(struct strbuf *sb, const char *name);

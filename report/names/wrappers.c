@@ -180,6 +180,9 @@ static const char *const c_functions[] = {
 /* Files that contain nothing but an allocator. */
 static const char *const allocator_files[] = { "libjemalloc", "libtcmalloc", "libmimalloc" };
 
+/* Files that execute scripts: what they allocate is allocated by the line that is executed. */
+static const char *const interpreters[] = { "python3", "libpython3" };
+
 static const char *const operator_new[] = { "_Znw", "_Zna" };
 
 /*
@@ -422,10 +425,30 @@ size_t wrappers_allocator(const struct summary_frame *frames, size_t n)
 	return 0;
 }
 
+/* Is a script executed in it? */
+static bool has_script(const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (summary_frame_is_script(&frames[i]))
+			return true;
+	return false;
+}
+
+/* Is it code of an interpreter? */
+static bool is_of_interpreter(const struct summary_frame *f)
+{
+	const char *slash = f->module ? strrchr(f->module, '/') : NULL;
+
+	return slash && begins_with_any(slash + 1, interpreters, COUNT(interpreters));
+}
+
 void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips)
 {
+	const bool script = has_script(frames, n);
+
 	for (size_t i = 0; i < n; i++) {
 		frames[i].wrapper |= is_skipped(&frames[i], skips, nskips);
+		frames[i].wrapper |= script && is_of_interpreter(&frames[i]);
 		if (!frames[i].inlined && !is_wrapper(&frames[i]))
 			break;
 	}

@@ -20,7 +20,11 @@
  */
 size_t wrappers_allocator(const struct summary_frame *frames, size_t n);
 
-/* Mark as wrappers the frames at the front whose function is in @skips, which the rules of a run name. */
+/*
+ * Mark as wrappers the frames at the front whose function is in @skips, which the rules of a run name; and in
+ * a stack with frames of a script those of its interpreter: the allocation site is the line of the script, or
+ * the extension that it has called.
+ */
 void wrappers_mark(struct summary_frame *frames, size_t n, const char *const *skips, size_t nskips);
 
 /*

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/user.h>
 
+#include "attach/keeper/shared/chain.h"
 #include "attach/keeper/shared/site.h"
 
 /* What a wait status of a seized thread means. */
@@ -93,12 +94,35 @@ struct record_hit {
 	uint32_t slice_len;		/* bytes of stack from regs.rsp on */
 	/* its index in the keeper's table, for slice_hints; another thread's when it has ended */
 	uint32_t thread;
-	uint32_t unused;
+	/*
+	 * behind the slice, at a multiple of 8: so many struct chain_link; and how it ended (enum chain_end)
+	 */
+	uint16_t chain_len, chain_end;
+	uint64_t chain_head;		/* the word at the head of the thread's state */
 	/* a load of width 0 that was read: the string, cut if it is longer, with its NUL */
 	char text[SITE_TEXT];
 	struct user_regs_struct regs;	/* as before the displaced instruction: rip is the site */
 	uint8_t slice[];
 };
+
+/* Where the links of a record with a slice of @slice bytes begin, from the slice on. */
+static inline uint32_t record_chain_at(uint32_t slice)
+{
+	return (slice + 7) & ~7u;
+}
+
+static inline const struct chain_link *record_chain(const struct record_hit *hit)
+{
+	return (const struct chain_link *)(const void *)(hit->slice + record_chain_at(hit->slice_len));
+}
+
+static inline uint32_t record_hit_size(const struct record_hit *hit)
+{
+	if (!hit->chain_len)
+		return (uint32_t)sizeof(*hit) + hit->slice_len;
+	return (uint32_t)(sizeof(*hit) + record_chain_at(hit->slice_len) +
+			  hit->chain_len * sizeof(struct chain_link));
+}
 
 /* What went wrong in the keeper; record.value is the errno. */
 #define TROUBLES(X) \

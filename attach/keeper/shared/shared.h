@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "attach/keeper/budget/site_stats.h"
+#include "attach/keeper/shared/chain.h"
 #include "attach/keeper/shared/event.h"
 #include "attach/keeper/shared/ring.h"
 #include "attach/keeper/shared/site.h"
@@ -202,6 +203,12 @@ struct shared {
 	uint32_t op;
 	int64_t arg, arg2, result;
 	int plant_result[SHARED_SITES];	/* 0, or -errno: -EILSEQ: the bytes differ; -ETXTBSY: mapped shared */
+
+	/*
+	 * set once by the controller, before `chained`; then hits with a slice carry the thread's chain, too
+	 */
+	struct chain_plan chain;
+	_Atomic bool chained;
 
 	/* the controller's sign of life while it is busy with other things than the ring */
 	_Atomic uint64_t alive;

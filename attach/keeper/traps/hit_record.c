@@ -6,6 +6,7 @@
 
 #include "attach/keeper/hold.h"
 #include "attach/keeper/notify.h"
+#include "attach/keeper/traps/chain_read.h"
 #include "attach/keeper/traps/hit_classify.h"
 
 /* --- space in the ring --- */
@@ -92,6 +93,12 @@ static uint32_t stack_wanted(const struct keeper *k, const struct tracee *t, con
 	return want > 8 ? want : 8;
 }
 
+/* The space of a record with so many bytes of stack, at most. */
+static uint32_t record_room(const struct keeper *k, uint32_t want)
+{
+	return (uint32_t)sizeof(struct record_hit) + want + (want > 8 ? chain_room(k, want) : 0);
+}
+
 /* Read what the rule asks for: the rule of the call that ends, else that of the site. */
 static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m,
 			uint32_t want, struct record_hit *rec)
@@ -126,6 +133,8 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 		.value = held ? t->hold : 0,
 	};
 	rec->thread = t - k->threads.all;
+	rec->chain_len = 0;
+	rec->chain_end = CHAIN_NONE;
 	rec->outer_site = m->flags & RECORD_CLOSES ? m->call.trap : trap;
 	rec->regs = *regs;
 	if (m->flags & RECORD_CLOSES)
@@ -142,7 +151,9 @@ static void emit(struct keeper *k, struct tracee *t, uint32_t trap, const struct
 	} else {
 		read_target(k, t, s, m, want, rec);
 	}
-	ring_commit(&k->shared->ring, &rec->head, sizeof(*rec) + rec->slice_len);
+	if (want > 8)
+		chain_read(k, t, rec);
+	ring_commit(&k->shared->ring, &rec->head, record_hit_size(rec));
 }
 
 /* --- a hit --- */
@@ -175,7 +186,7 @@ static void emit_more(struct keeper *k, struct tracee *t, uint32_t trap, const s
 		if (!m->emit)
 			continue;
 		if (room)
-			rec = (struct record_hit *)ring_reserve(&k->shared->ring, sizeof(*rec) + want);
+			rec = (struct record_hit *)ring_reserve(&k->shared->ring, record_room(k, want));
 		if (rec)
 			emit(k, t, trap, regs, m, rec, want, false);
 		else
@@ -201,11 +212,12 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 	uint32_t want;
 
 	*rec = NULL;
+	chain_begin(k);
 	/* read once: the hint may change at any time, and no more may be read than was reserved */
 	want = stack_wanted(k, t, s, regs->rsp, held);
 	if (held || (s->flags & SITE_EMIT)) {
 		/* before anything is recorded: a hit that must wait for space is served again from scratch */
-		int r = make_room(k, hit_classify_most(k, t, trap, regs) * (sizeof(*room) + want), &room);
+		int r = make_room(k, hit_classify_most(k, t, trap, regs) * record_room(k, want), &room);
 
 		if (r == -EAGAIN)
 			return HIT_RECORD_NO_ROOM;

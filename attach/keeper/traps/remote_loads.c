@@ -56,6 +56,16 @@ static bool read_one(struct reading *r, void *buf, taddr addr, size_t n)
 	return read_from(r, &here, &there, 1, &got) && got == n;
 }
 
+size_t remote_loads_pages(struct remote_loads_from from, const struct iovec *here, const struct iovec *there,
+			  uint32_t n)
+{
+	struct reading r = { .from = from };
+	size_t got;
+
+	(void)read_from(&r, here, there, n, &got);
+	return got;
+}
+
 bool remote_loads_word(struct remote_loads_from from, taddr addr, uint64_t *out)
 {
 	struct reading r = { .from = from };

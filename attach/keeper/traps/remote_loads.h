@@ -13,6 +13,7 @@
 #define MM_REMOTE_LOADS_H
 
 #include <sys/types.h>
+#include <sys/uio.h>
 
 #include "attach/keeper/shared/event.h"
 #include "base/cleanup.h"
@@ -32,6 +33,12 @@ struct remote_loads_from {
  */
 must_check int remote_loads_read(struct remote_loads_from from, const struct site_load *loads,
 				 const uint64_t *result, uint32_t want, struct record_hit *rec);
+
+/*
+ * Read @n pieces of a thread's memory, one after the other, until one is not there: how many bytes were read.
+ */
+size_t remote_loads_pages(struct remote_loads_from from, const struct iovec *here, const struct iovec *there,
+			  uint32_t n);
 
 /* One word of a thread's memory; false if it cannot be read. */
 bool remote_loads_word(struct remote_loads_from from, taddr addr, uint64_t *out);

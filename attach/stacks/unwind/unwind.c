@@ -105,6 +105,7 @@ static int arrive(struct walk *w, taddr pc, bool exact)
 	if (w->out->n >= w->max)
 		return UNWIND_DEEP;
 	w->frame = pc | (exact ? UNWIND_EXACT : 0);
+	w->out->sps[w->out->n] = w->regs.r[FRAME_RSP];
 	w->out->frames[w->out->n++] = w->frame;
 	return GO_ON;
 }
@@ -253,6 +254,7 @@ static void run(struct walk *w)
 		bp = rule->rbp ? saved : bp;
 		sp = cfa;
 		at = ra_at + 8;
+		w->out->sps[n] = sp;
 		w->frame = w->out->frames[n++] = ra;
 	}
 	if (n == w->out->n)
@@ -287,6 +289,7 @@ static int begin(struct walk *w)
 	frame_begin(w->m.from->regs, &w->regs);
 	w->frame = pc | (exact ? UNWIND_EXACT : 0);
 	w->out->frames[0] = w->frame;
+	w->out->sps[0] = w->regs.r[FRAME_RSP];
 	w->out->n = 1;
 	w->out->guessed = false;
 	return w->frame ? GO_ON : UNWIND_LOST;
@@ -344,6 +347,7 @@ void unwind(struct unwinder *u, const struct unwind_from *from, uint32_t max, st
 		end = begin(&w) == GO_ON ? walk_full(&w) : UNWIND_LOST;
 	}
 	out->end = (enum unwind_end)end;
+	out->has_sps = true;
 	out->used = w.m.used;
 	out->missed = w.m.missed;
 	u->stats.stacks++;

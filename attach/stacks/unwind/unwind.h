@@ -29,6 +29,8 @@ struct unwinder;
  * In a frame: the thread is at this pc (or was interrupted there by a signal); else it is a return address.
  */
 #define UNWIND_EXACT (1ull << 63)
+/* With UNWIND_EXACT: no address, but the number of a place in a script (attach/stacks/python). */
+#define UNWIND_SCRIPT (1ull << 62)
 
 enum unwind_end {
 	/* the outermost frame was reached: by its tables, or as it has the return address 0 */
@@ -48,11 +50,13 @@ const char *unwind_end_text(enum unwind_end end);
 
 struct unwind_stack {
 	taddr frames[UNWIND_MAX];	/* leaf first */
+	taddr sps[UNWIND_MAX];		/* if has_sps: the stack pointer in each frame */
 	uint32_t n;
 	uint32_t used;			/* bytes of the slice that were needed */
 	taddr missed;			/* UNWIND_CUT: the address of which there is no copy */
 	enum unwind_end end;
 	bool guessed;			/* a frame was found by frame pointer, without tables */
+	bool has_sps;
 };
 
 /* The state of a thread. Memory is read from the slice if it has it, else by @read. */

@@ -60,13 +60,13 @@ static void put_place(struct strbuf *sb, const struct summary_frame *f, size_t w
 
 /*
  * " (svc+0x1234, inlined) /src/svc.c:12", or what of it is not the name already: the path is shortened so
- * that all of it stays behind @column characters of a line, if it can be.
+ * that all of it stays behind @column characters of a line, if it can be. Of a script there is no code.
  */
 static void put_whereabouts(struct strbuf *sb, const struct summary_frame *f, size_t column)
 {
 	cleanup_strbuf struct strbuf code = STRBUF_INIT;
 
-	if (f->function) {
+	if (f->function && !summary_frame_is_script(f)) {
 		strbuf_puts(&code, " (");
 		put_place(&code, f, SIZE_MAX);
 		strbuf_puts(&code, f->inlined ? ", inlined)" : ")");

@@ -19,7 +19,7 @@ static int setup(void **state)
 {
 	(void)state;
 	defs_init(&defs);
-	stacks_init(&stacks, modules, &defs);
+	stacks_init(&stacks, modules, &defs, NULL);
 	return 0;
 }
 

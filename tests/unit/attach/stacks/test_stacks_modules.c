@@ -78,7 +78,7 @@ static void more_than_16_bits_count(void **state)
 			.ino = i + 1,
 		};
 	defs_init(&defs);
-	stacks_init(&s, NULL, &defs);
+	stacks_init(&s, NULL, &defs, NULL);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		assert_int_equal(module_of_stack_in(&s, numbers[i]), numbers[i]);
 	stacks_fini(&s);

@@ -10,11 +10,16 @@
 
 #include <cmocka.h>
 
-static void same(const char *a, const char *b, bool want)
+static void same_names(const struct defs_name *a, const struct defs_name *b, bool want)
 {
 	assert_int_equal(madecode_same(a, b), want);
 	assert_int_equal(madecode_same(b, a), want);
 	assert_int_equal(madecode_hash(a) == madecode_hash(b), want);
+}
+
+static void same(const char *a, const char *b, bool want)
+{
+	same_names(&(struct defs_name){ .function = a }, &(struct defs_name){ .function = b }, want);
 }
 
 static void tiers(void **state)
@@ -39,9 +44,27 @@ static void others(void **state)
 	same("Lsvc/Cache;::add", "Lsvc/Cache;::remove", false);
 }
 
+/* Of a function of a script each line is a frame of its own. */
+static void scripts(void **state)
+{
+	const struct defs_name one = { .function = "load", .file = "/srv/orders.py", .line = 41 };
+	struct defs_name other = one;
+
+	(void)state;
+	same_names(&one, &other, true);
+	other.line = 42;
+	same_names(&one, &other, false);
+	other = (struct defs_name){ .function = "load", .file = "/srv/users.py", .line = 41 };
+	same_names(&one, &other, false);
+	other.file = NULL;
+	other.line = 0;
+	same_names(&one, &other, false);
+}
+
 int main(void)
 {
-	static const struct CMUnitTest tests[] = { cmocka_unit_test(tiers), cmocka_unit_test(others) };
+	static const struct CMUnitTest tests[] = { cmocka_unit_test(tiers), cmocka_unit_test(others),
+						   cmocka_unit_test(scripts) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

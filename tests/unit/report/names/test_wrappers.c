@@ -252,6 +252,32 @@ static void named_by_the_run(void **state)
 	assert_false(stack[7].wrapper);
 }
 
+/* The interpreter's own functions allocate for the line of the script; those of an extension for themselves. */
+static void functions_of_an_interpreter(void **state)
+{
+	struct summary_frame stack[] = {
+		{ .module = "/usr/bin/python3.11" },
+		{ .function = "list_append", .module = "/usr/lib/libpython3.9.so.1.0" },
+		{ .function = "scan_once", .module = "/usr/lib/python3.11/_json.so" },
+		{ .function = "PyObject_Vectorcall", .module = "/usr/bin/python3.11" },
+		{ .function = "load", .file = "/srv/orders.py", .line = 41 },
+		{ .function = "Py_RunMain", .module = "/usr/bin/python3.11" },
+	};
+
+	(void)state;
+	wrappers_mark(stack, 6, NULL, 0);
+	assert_int_equal(count(stack, 6), 2);
+	stack[2] = stack[1];
+	wrappers_mark(stack, 6, NULL, 0);
+	assert_int_equal(count(stack, 6), 4);
+	assert_false(stack[4].wrapper || stack[5].wrapper);
+	/* without a script there is nothing else to lead */
+	stack[0].wrapper = stack[1].wrapper = stack[2].wrapper = stack[3].wrapper = false;
+	stack[4].module = "/usr/bin/svc";
+	wrappers_mark(stack, 6, NULL, 0);
+	assert_int_equal(count(stack, 6), 0);
+}
+
 static void hostile_names(void **state)
 {
 	static char deep[200001];
@@ -278,6 +304,7 @@ int main(void)
 		cmocka_unit_test(inlined_frames_go_with_what_they_are_in),
 		cmocka_unit_test(a_stack_of_wrappers_is_shown),
 		cmocka_unit_test(named_by_the_run),
+		cmocka_unit_test(functions_of_an_interpreter),
 		cmocka_unit_test(hostile_names),
 	};
 

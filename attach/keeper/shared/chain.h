@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chain: the frames that an interpreter in the target keeps in memory, linked from the innermost one outward.
+ * They change as soon as the thread runs on, so they are read at the hit. The controller says where they are
+ * (attach/stacks/python); what is read is plain words: nothing here knows what an interpreter is.
+ *
+ *	*(fs_base + slot) ──▶ the thread's state:   *(state + owner) must be fs_base
+ *	*(state + head)   ──▶ the first link, or a word away from it (head_of)
+ *	link ──▶ its words code, at and kind, then *(link + next) ──▶ the next link, 0: the end
+ */
+#ifndef MM_CHAIN_H
+#define MM_CHAIN_H
+
+#include <stdint.h>
+
+#define CHAIN_MAX 256u		/* links that are read at most */
+#define CHAIN_LINK_MOST 128u	/* bytes of a link that are looked at */
+#define CHAIN_DIRECT 0xffffu	/* of head_of: there is no word in between */
+
+/* Offsets in bytes. */
+struct chain_plan {
+	int32_t slot;
+	uint16_t owner, head, head_of;
+	uint16_t next, code, at, kind;
+	uint16_t link_bytes;
+};
+
+/* 24 bytes of a link; where it is has 48 bits, the upper 16 are what is at its kind. */
+struct chain_link {
+	uint64_t where, code, at;
+};
+
+static inline uint64_t chain_link_addr(const struct chain_link *l)
+{
+	return l->where & 0xffffffffffffull;
+}
+
+static inline uint16_t chain_link_kind(const struct chain_link *l)
+{
+	return (uint16_t)(l->where >> 48);
+}
+
+enum chain_end {
+	CHAIN_NONE,		/* not asked for, or the thread has no state */
+	CHAIN_WHOLE,		/* up to the last link */
+	CHAIN_CUT,		/* there are more than CHAIN_MAX */
+	CHAIN_LOST,		/* it leads to memory that is not there */
+};
+
+#endif

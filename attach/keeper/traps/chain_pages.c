@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/traps/chain_pages.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+#define NO_PAGE 1u
+
+static taddr page_of(taddr addr)
+{
+	return addr & ~(taddr)(CHAIN_PAGE - 1);
+}
+
+static uint32_t place_of(taddr page)
+{
+	return (uint32_t)(page / CHAIN_PAGE) & (CHAIN_PAGES - 1);
+}
+
+/* Read the pages @pages[0..n), which have places of their own. */
+static void fetch(struct chain_pages *p, const taddr *pages, uint32_t n)
+{
+	struct iovec here[2], there[2];
+	size_t got;
+
+	for (uint32_t i = 0; i < n; i++) {
+		here[i] = (struct iovec){ p->bytes[place_of(pages[i])], CHAIN_PAGE };
+		there[i] = (struct iovec){ (void *)(uintptr_t)pages[i], CHAIN_PAGE };
+		p->addr[place_of(pages[i])] = NO_PAGE;
+	}
+	got = remote_loads_pages(p->from, here, there, n);
+	for (uint32_t i = 0; i < n && got >= (i + 1) * CHAIN_PAGE; i++)
+		p->addr[place_of(pages[i])] = pages[i];
+}
+
+void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, taddr a, taddr b)
+{
+	const taddr pages[] = { page_of(a), page_of(b) };
+
+	p->from = from;
+	for (uint32_t i = 0; i < CHAIN_PAGES; i++)
+		p->addr[i] = NO_PAGE;
+	if (a)
+		fetch(p, pages, b && place_of(pages[1]) != place_of(pages[0]) ? 2 : 1);
+}
+
+static const uint8_t *find(struct chain_pages *p, taddr page)
+{
+	const uint32_t i = place_of(page);
+
+	if (p->addr[i] != page)
+		fetch(p, &page, 1);
+	return p->addr[i] == page ? p->bytes[i] : NULL;
+}
+
+bool chain_pages_read(struct chain_pages *p, taddr addr, void *buf, uint32_t n)
+{
+	uint8_t *to = buf;
+
+	while (n) {
+		const uint32_t from = (uint32_t)(addr % CHAIN_PAGE);
+		const uint32_t part = n < CHAIN_PAGE - from ? n : CHAIN_PAGE - from;
+		const uint8_t *bytes = find(p, page_of(addr));
+
+		if (!bytes)
+			return false;
+		memcpy(to, bytes + from, part);
+		to += part;
+		addr += part;
+		n -= part;
+	}
+	return true;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chain_pages: whole pages of a stopped thread's memory, read for one hit. The links of a chain lie beside
+ * each other, some dozens in a page: so most of them take no system call of their own. A page that is read
+ * has something in it that the target uses: none is made by reading it.
+ */
+#ifndef MM_CHAIN_PAGES_H
+#define MM_CHAIN_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/traps/remote_loads.h"
+#include "base/taddr.h"
+
+#define CHAIN_PAGE 4096u
+#define CHAIN_PAGES 8u		/* a power of two */
+
+struct chain_pages {
+	struct remote_loads_from from;
+	taddr addr[CHAIN_PAGES];	/* by its number modulo CHAIN_PAGES; 1: none */
+	uint8_t bytes[CHAIN_PAGES][CHAIN_PAGE];
+};
+
+/* A hit of another thread. Reads the pages of @a and @b at once, if they are not 0. */
+void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, taddr a, taddr b);
+
+/* false: the memory is not there. */
+bool chain_pages_read(struct chain_pages *p, taddr addr, void *buf, uint32_t n);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/keeper/traps/chain_read.h"
+
+#include <string.h>
+
+void chain_begin(struct keeper *k)
+{
+	k->chained = atomic_load_explicit(&k->shared->chained, memory_order_acquire);
+}
+
+uint32_t chain_room(const struct keeper *k, uint32_t slice)
+{
+	const uint32_t links = CHAIN_MAX * (uint32_t)sizeof(struct chain_link);
+
+	return k->chained ? record_chain_at(slice) - slice + links : 0;
+}
+
+static bool read_word(struct keeper *k, taddr addr, uint64_t *out)
+{
+	return chain_pages_read(&k->chain_pages, addr, out, sizeof(*out));
+}
+
+/* Is there a thread's state at @state, and is it this thread's? */
+static bool is_state(struct keeper *k, taddr state, taddr fs_base)
+{
+	uint64_t owner;
+
+	return state && read_word(k, state + k->shared->chain.owner, &owner) && owner == fs_base;
+}
+
+/* The state of the thread; 0: it has none. */
+static taddr find_state(struct keeper *k, struct tracee *t, taddr fs_base)
+{
+	const taddr slot = fs_base + (taddr)(int64_t)k->shared->chain.slot;
+	uint64_t state;
+
+	if (is_state(k, t->chain_state, fs_base))
+		return t->chain_state;
+	t->chain_state = 0;
+	if (read_word(k, slot, &state) && is_state(k, state, fs_base))
+		t->chain_state = state;
+	return t->chain_state;
+}
+
+/* A word that may be on the thread's own stack, of which there is a copy already. */
+static bool read_near(struct keeper *k, const struct record_hit *rec, taddr addr, uint64_t *out)
+{
+	const uint64_t at = addr - rec->regs.rsp;
+
+	if (rec->slice_len < sizeof(*out) || at > rec->slice_len - sizeof(*out))
+		return read_word(k, addr, out);
+	memcpy(out, rec->slice + at, sizeof(*out));
+	return true;
+}
+
+static bool first_link(struct keeper *k, taddr state, struct record_hit *rec, taddr *out)
+{
+	const struct chain_plan *p = &k->shared->chain;
+
+	if (!read_word(k, state + p->head, &rec->chain_head))
+		return false;
+	*out = rec->chain_head;
+	if (p->head_of == CHAIN_DIRECT || !rec->chain_head)
+		return true;
+	return read_near(k, rec, rec->chain_head + p->head_of, out);
+}
+
+static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, taddr *next)
+{
+	const struct chain_plan *p = &k->shared->chain;
+	uint8_t bytes[CHAIN_LINK_MOST];
+	uint16_t kind;
+
+	if (p->link_bytes > sizeof(bytes) || !chain_pages_read(&k->chain_pages, addr, bytes, p->link_bytes))
+		return false;
+	memcpy(&kind, bytes + p->kind, sizeof(kind));
+	memcpy(&out->code, bytes + p->code, sizeof(out->code));
+	memcpy(&out->at, bytes + p->at, sizeof(out->at));
+	memcpy(next, bytes + p->next, sizeof(*next));
+	out->where = (addr & 0xffffffffffffull) | (uint64_t)kind << 48;
+	return true;
+}
+
+/* All links from @addr on: how it ended. */
+static enum chain_end read_links(struct keeper *k, taddr addr, struct record_hit *rec)
+{
+	struct chain_link *links = (void *)(rec->slice + record_chain_at(rec->slice_len));
+
+	for (; addr; rec->chain_len++) {
+		if (rec->chain_len == CHAIN_MAX)
+			return CHAIN_CUT;
+		if (!read_link(k, addr, &links[rec->chain_len], &addr))
+			return CHAIN_LOST;
+	}
+	return CHAIN_WHOLE;
+}
+
+void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)
+{
+	taddr state, link;
+
+	rec->chain_len = 0;
+	rec->chain_end = CHAIN_NONE;
+	rec->chain_head = 0;
+	if (!k->chained)
+		return;
+	chain_pages_begin(&k->chain_pages, keeper_memory(k, t), t->chain_state, t->chain_top);
+	state = find_state(k, t, rec->regs.fs_base);
+	if (!state)
+		return;
+	if (!first_link(k, state, rec, &link)) {
+		rec->chain_end = CHAIN_LOST;
+		return;
+	}
+	t->chain_top = link;
+	rec->chain_end = read_links(k, link, rec);
+}

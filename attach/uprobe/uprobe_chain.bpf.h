@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uprobe_chain.bpf: the chain of a thread (attach/keeper/shared/chain.h) as a record of its own, before that
+ * of the hit.
+ */
+#ifndef MM_UPROBE_CHAIN_BPF_H
+#define MM_UPROBE_CHAIN_BPF_H
+
+#include "attach/uprobe/uprobe_maps.bpf.h"
+#include "attach/uprobe/uprobe_task.bpf.h"
+
+enum { CHAIN_NONE, CHAIN_WHOLE, CHAIN_CUT, CHAIN_LOST };
+#define CHAIN_DIRECT 0xffffu
+#define ADDRESS_BITS 0xffffffffffffull
+
+static __always_inline _Bool read_user(__u64 addr, __u64 *out)
+{
+	return !bpf_probe_read_user(out, sizeof(*out), (void *)addr);
+}
+
+/* The state of the thread; 0: it has none. */
+static __always_inline __u64 state_of_thread(void)
+{
+	const struct task_struct *t = (void *)bpf_get_current_task();
+	const __u64 self = BPF_CORE_READ(t, thread.fsbase);
+	__u64 state, owner;
+
+	if (!read_user(self + (__s64)control.chain.slot, &state) || !state ||
+	    !read_user(state + control.chain.owner, &owner) || owner != self)
+		return 0;
+	return state;
+}
+
+/* Get the link at @link into the window, if it is not there. */
+static __always_inline _Bool see(struct chain_slot *slot, __u64 link, __u64 bytes)
+{
+	const __u64 in_page = link & (PAGE - 1), below = in_page < WINDOW ? in_page : WINDOW;
+	__u64 n = below + bytes;
+
+	if (link - slot->from < slot->bytes && link - slot->from + bytes <= slot->bytes)
+		return 1;
+	SEEN_BY_VERIFIER(n);
+	if (n > sizeof(slot->window) || bpf_probe_read_user(slot->window, n, (void *)(link - below))) {
+		slot->bytes = 0;
+		return 0;
+	}
+	slot->from = link - below;
+	slot->bytes = n;
+	return 1;
+}
+
+static __always_inline __u64 word_at(const struct chain_slot *slot, __u64 at)
+{
+	SEEN_BY_VERIFIER(at);
+	return at <= sizeof(slot->window) - sizeof(__u64) ? *(const __u64 *)(slot->window + at) : 0;
+}
+
+/*
+ * The link at slot->next, as number @n; then the next one is there. 0: its memory is not there. Not static: the
+ * verifier goes through it once, not for each link.
+ */
+__noinline int read_link(struct chain_slot *slot, __u32 n)
+{
+	const __u64 link = slot ? slot->next : 0, bytes = control.chain.link_bytes;
+	struct uprobe_link *to;
+	__u64 at;
+
+	if (!slot || n >= UPROBE_LINKS || bytes > LINK_MOST || !see(slot, link, bytes))
+		return 0;
+	to = &slot->chain.links[n];
+	at = link - slot->from;
+	/* a kind is two bytes, and the last that are looked at */
+	to->where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
+	to->code = word_at(slot, at + control.chain.code);
+	to->at = word_at(slot, at + control.chain.at);
+	slot->next = word_at(slot, at + control.chain.next);
+	return 1;
+}
+
+/* All links from slot->next on. */
+static __always_inline void read_links(struct chain_slot *slot)
+{
+	__u32 n = 0, end = CHAIN_WHOLE;
+
+	slot->bytes = 0;
+	for (; n < UPROBE_LINKS && slot->next; n++) {
+		if (!read_link(slot, n)) {
+			end = CHAIN_LOST;
+			break;
+		}
+	}
+	slot->chain.end = n == UPROBE_LINKS && slot->next ? CHAIN_CUT : end;
+	slot->chain.n = n;
+}
+
+/* false: the thread has none. */
+static __always_inline _Bool read_chain(struct chain_slot *slot)
+{
+	const __u64 state = state_of_thread();
+
+	if (!state || !read_user(state + control.chain.head, &slot->chain.first))
+		return 0;
+	slot->next = slot->chain.first;
+	if (control.chain.head_of != CHAIN_DIRECT && slot->next &&
+	    !read_user(slot->next + control.chain.head_of, &slot->next))
+		return 0;
+	read_links(slot);
+	return 1;
+}
+
+/* The time of the record, by which its hit knows it; 0: there is none. Not static, likewise. */
+__noinline __u64 put_chain(__u64 n)
+{
+	const __u32 i = (__u32)bpf_get_current_pid_tgid() % UPROBE_CHAIN_SLOTS;
+	struct chain_slot *slot = bpf_map_lookup_elem(&chain_slots, &i);
+	__u64 size, time_ns = 0;
+
+	if (!slot || __sync_val_compare_and_swap(&slot->busy, 0ull, 1ull))
+		return 0;
+	if (read_chain(slot)) {
+		fill_head(&slot->chain.head, n, UPROBE_CHAIN, 0);
+		size = slot->chain.n;
+		SEEN_BY_VERIFIER(size);
+		if (size <= UPROBE_LINKS) {
+			size = size * sizeof(struct uprobe_link) + offsetof(struct uprobe_chain, links);
+			if (!bpf_ringbuf_output(&ring, &slot->chain, size, BPF_RB_NO_WAKEUP))
+				time_ns = slot->chain.head.time_ns;
+		}
+	}
+	asm volatile("" ::: "memory");
+	slot->busy = 0;
+	return time_ns;
+}
+
+#endif
