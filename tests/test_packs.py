@@ -31,6 +31,7 @@ FILES = {
     "openssl": ["libcrypto.so.3", "libssl.so.3"],
     "ovs": [],
     "python": ["libpython3.11.so.1.0"],
+    "talloc": ["libtalloc.so.2"],
     "tcmalloc": ["libtcmalloc_minimal.so.4"],
     "thread": ["libc.so.6"],
 }
@@ -50,7 +51,7 @@ def functions(pack):
         words = re.sub(r"(^|\s)#.*", "", line).split()
         if words[:1] in (["family"], ["module"]):
             module = words[1] if words[0] == "module" else "*"
-        elif words and words[0] in ("alloc", "realloc", "free", "protect", "ref", "unref"):
+        elif words and words[0] in ("alloc", "realloc", "free", "pool", "reset", "move", "protect", "ref", "unref"):
             yield module, words[1]
 
 
