@@ -301,6 +301,7 @@ REAL := build/real/ovs_leak.so build/real/allocs_static \
 	$(if $(wildcard /usr/include/glusterfs/xlator.h),build/real/leaky_xlator.so build/real/passing_xlator.so) \
 	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \
 	$(if $(wildcard /usr/include/talloc.h),build/real/talloc_leak) \
+	$(if $(wildcard /usr/include/apr-1.0/apr_pools.h),build/real/apr_leak) \
 	$(if $(MUSL_CC),build/real/allocs_musl build/real/allocs_musl_static)
 REAL_CFLAGS := -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP
 
@@ -321,6 +322,10 @@ build/real/dpdk_leak: tests/real/targets/dpdk_leak.c
 build/real/talloc_leak: tests/real/targets/talloc_leak.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(REAL_CFLAGS) -s -o $@ $< -ltalloc
+
+build/real/apr_leak: tests/real/targets/apr_leak.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) -isystem /usr/include/apr-1.0 -s -o $@ $< -lapr-1
 
 build/real/%_static: tests/real/targets/%.c
 	@mkdir -p $(@D)

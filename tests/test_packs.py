@@ -17,6 +17,7 @@ LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 
 # The libraries with each pack's functions. Those that are not installed are skipped.
 FILES = {
+    "apr": ["libapr-1.so.0"],
     "cxx": ["libstdc++.so.6"],
     "dpdk": ["librte_eal.so.23", "librte_mempool.so.23"],
     "fd": ["libc.so.6"],
@@ -28,8 +29,10 @@ FILES = {
     "libc": ["libc.so.6"],
     "mimalloc": ["libmimalloc.so.2.0"],
     "mmap": ["libc.so.6", "libtcmalloc_minimal.so.4"],
+    "nginx": ["/usr/sbin/nginx"],
     "openssl": ["libcrypto.so.3", "libssl.so.3"],
     "ovs": [],
+    "postgres": ["/usr/lib/postgresql/15/bin/postgres"],
     "python": ["libpython3.11.so.1.0"],
     "talloc": ["libtalloc.so.2"],
     "tcmalloc": ["libtcmalloc_minimal.so.4"],

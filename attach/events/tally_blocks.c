@@ -114,8 +114,7 @@ static bool second_block(struct tally *t, const struct tallied *x, taddr *ptr)
 
 static void add_or_forget(struct tally *t, const struct tallied *x, taddr ptr)
 {
-	tally_pools_made(t, x, ptr);
-	if (x->in_scope)
+	if (tally_pools_made(t, x, ptr) && x->in_scope)
 		add_block(t, x, ptr);
 	else
 		tallied_forget(t, x, ptr);
@@ -395,9 +394,7 @@ static bool place_resized(struct tally *t, const struct tallied *x, taddr old, t
 {
 	if (old)
 		return tally_pools_resized(t, x, old, now);
-	if (now)
-		tally_pools_made(t, x, now);
-	return true;
+	return !now || tally_pools_made(t, x, now);
 }
 
 static void realloc_closes(struct tally *t, const struct tallied *x)

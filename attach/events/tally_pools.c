@@ -85,12 +85,26 @@ static void put(struct tally *t, const struct tallied *x, taddr addr, bool is_po
 	store(t, pools_put(&t->pools, tallied_key(x, addr), named_pool(x, &pool), is_pool));
 }
 
-void tally_pools_made(struct tally *t, const struct tallied *x, taddr addr)
+/* It was freed, and is not a new one since. */
+static bool is_gone(const struct tally *t, const struct tallied *x, uint64_t pool)
 {
+	struct released_by by;
+
+	return !pools_has(&t->pools, pool) &&
+	       tallied_freed_before(t, x, tallied_key(x, pool), &by) != FREED_NOT;
+}
+
+bool tally_pools_made(struct tally *t, const struct tallied *x, taddr addr)
+{
+	uint64_t pool;
+
 	if (!has_pools(t, x))
-		return;
+		return true;
 	tally_pools_freed(t, x, addr);
+	if (named_pool(x, &pool) && is_gone(t, x, pool))
+		return false;
 	put(t, x, addr, x->rule->op == RULE_POOL);
+	return true;
 }
 
 void tally_pools_resize(struct tally *t, const struct tallied *x, taddr old)
@@ -115,10 +129,8 @@ bool tally_pools_resized(struct tally *t, const struct tallied *x, taddr old, ta
 		if (from != to)
 			remove_key(t, x, to);
 		store(t, pools_rename(&t->pools, from, to));
-	} else if (named_pool(x, &pool)) {
-		tally_pools_made(t, x, now);
 	} else {
-		return false;
+		return named_pool(x, &pool) && tally_pools_made(t, x, now);
 	}
 	return true;
 }

@@ -22,6 +22,9 @@
  * - What is freed with its pool may be freed once more by itself, as a function that destroys a pool calls
  *   itself for the pools in it, or calls what the program wants to be called then: that is neither a double
  *   free nor one of an older block.
+ * - A pool is empty from where the call that frees it begins. What is then taken from it (by a function that the
+ *   program wants to be called) is not counted. A reset pool may be used again, so what is taken from it during
+ *   the call does count, until the next one.
  * - If the free of a pool was lost, the blocks in it stay live until the pool's address is that of a new pool
  *   or block. If another event was lost, some block is taken for freed too early. Neither is called a double
  *   free.
@@ -31,8 +34,11 @@
 
 #include "attach/events/tallied.h"
 
-/* The call has made the block or pool at @addr: call it before the fact is recorded. */
-void tally_pools_made(struct tally *t, const struct tallied *x, taddr addr);
+/*
+ * The call has made the block or pool at @addr: call it before the fact is recorded. false: the pool that it lies
+ * in is being freed, so it is gone, too, when that call ends, and must not be counted.
+ */
+bool tally_pools_made(struct tally *t, const struct tallied *x, taddr addr);
 
 /* The block or pool at @addr is freed: call it before the fact is recorded. */
 void tally_pools_freed(struct tally *t, const struct tallied *x, taddr addr);

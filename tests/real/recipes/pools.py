@@ -11,7 +11,7 @@ from harness import children, wait_for
 from service import Service, run
 
 NGINX = """
-worker_processes 4;
+worker_processes {workers};
 error_log {folder}/log;
 pid {folder}/nginx.pid;
 daemon off;
@@ -21,6 +21,7 @@ http {{
     access_log off;
     client_body_temp_path {folder}/t1; proxy_temp_path {folder}/t2; fastcgi_temp_path {folder}/t3;
     uwsgi_temp_path {folder}/t4; scgi_temp_path {folder}/t5;
+    keepalive_requests 100000; set_real_ip_from unix:; real_ip_header X-Real-IP;
     server {{ listen unix:{folder}/socket; location / {{ return 200 "as ever\\n"; }} }}
 }}
 """
@@ -28,12 +29,13 @@ http {{
 
 class Nginx(Service):
     needs = ["nginx"]
+    count = 4
 
     def begin(self):
         config = self.folder / "nginx.conf"
-        config.write_text(NGINX.format(folder=self.folder, user="user root;" if os.geteuid() == 0 else ""))
+        config.write_text(NGINX.format(workers=self.count, folder=self.folder, user="user root;" if os.geteuid() == 0 else ""))
         process = self.start("nginx", "-p", self.folder, "-c", config)
-        wait_for(lambda: len(children(process.pid)) == 4 and (self.folder / "socket").exists(), "nginx has four workers")
+        wait_for(lambda: len(children(process.pid)) == self.count and (self.folder / "socket").exists(), "nginx has its workers")
         return process
 
     def workers(self):
@@ -43,13 +45,17 @@ class Nginx(Service):
         """New workers take over; the old ones end. Returns the new ones."""
         before = set(self.workers())
         os.kill(self.pid, 1)
-        wait_for(lambda: len(self.workers()) == 4 and not before & set(self.workers()), "nginx has reloaded", 60)
+        wait_for(lambda: len(self.workers()) == self.count and not before & set(self.workers()), "nginx has reloaded", 60)
         return self.workers()
 
+    def connect(self):
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(30)
+        s.connect(str(self.folder / "socket"))
+        return s
+
     def work(self, turn):
-        with socket.socket(socket.AF_UNIX) as s:
-            s.settimeout(30)
-            s.connect(str(self.folder / "socket"))
+        with self.connect() as s:
             s.sendall(b"GET / HTTP/1.0\r\n\r\n")
             answer = b""
             while part := s.recv(65536):

@@ -172,6 +172,24 @@ static void frees_inside_of_a_free(void **state)
 	assert_int_equal(recorder.ledger.double_frees, 1);
 }
 
+/* By a function that the program wants to be called when the pool is destroyed. */
+static void taken_from_a_pool_that_is_gone(void **state)
+{
+	(void)state;
+	create(P, 0);
+	create(Q, P);
+	release(DESTROY, P);
+	take(A, P);
+	take(B, Q);
+	call(RESIZE_ENTRY, RECORD_OPENS, 0, A, 200);
+	call(RESIZE, RECORD_CLOSES, C, A, 200);
+	assert_counts(0, 2, 0);
+	assert_int_equal(pools_count(&tally.pools), 0);
+	create(P, 0);
+	take(A, P);
+	assert_counts(2, 2, 0);
+}
+
 static void a_pool_destroyed_twice(void **state)
 {
 	(void)state;
@@ -350,6 +368,7 @@ int main(void)
 		tally_test(freed_with_its_pool),
 		tally_test(pools_in_a_pool),
 		tally_test(frees_inside_of_a_free),
+		tally_test(taken_from_a_pool_that_is_gone),
 		tally_test(a_pool_destroyed_twice),
 		tally_test(a_pool_that_is_older),
 		tally_test(reset),
