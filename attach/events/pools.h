@@ -42,8 +42,8 @@ bool pools_has(const struct pools *p, uint64_t key);
 
 /*
  * @key lies in @pool (NULL: in none) from now on; what lies in it comes along. Either is added if it is new;
- * @is_pool: @key is a pool, though nothing may lie in it. A pool that would lie in itself is put in none. 0, or
- * -ENOMEM: then @key may lie in none.
+ * @is_pool: @key is a pool, though nothing may lie in it. A pool that would lie in itself is put in none. 0,
+ * or -ENOMEM: then @key may lie in none.
  */
 must_check int pools_put(struct pools *p, uint64_t key, const uint64_t *pool, bool is_pool);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * apr_leak: a server that keeps its memory in pools of the Apache Portable Runtime, and counts what it takes. Each
- * order answers with {"blocks", "pools", "bytes"}: of pools that exist, without the first one.
+ * apr_leak: a server that keeps its memory in pools of the Apache Portable Runtime, and counts what it takes.
+ * Each order answers with {"blocks", "pools", "bytes"}: of pools that exist, without the first one.
  *
  *	serve N		N requests: a pool each, with pools in it, cleared or destroyed in several ways
  *	leak N		N blocks in the first pool, which stay

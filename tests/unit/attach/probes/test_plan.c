@@ -62,7 +62,8 @@ FUNCTION(
 	"test %rdi,%rdi\n je t_cold.cold\n mov %rdi,%rax\n 1: ret\n .globl t_cold_back\n t_cold_back = 1b\n");
 FUNCTION_IN(".text.t_cold", "", t_cold.cold, "test %rsi,%rsi\n je t_cold_back\n xor %eax,%eax\n ret\n");
 /* What follows a call that never returns is a jump to behind the function; t_behind: but there is code. */
-FUNCTION(t_unreachable, "test %rdi,%rdi\n je t_unreachable.cold\n mov %rdi,%rax\n ret\n .Lbehind_unreachable:\n");
+FUNCTION(t_unreachable,
+	 "test %rdi,%rdi\n je t_unreachable.cold\n mov %rdi,%rax\n ret\n .Lbehind_unreachable:\n");
 FUNCTION_IN(".text.t_cold", "", t_unreachable.cold, "call t_two_rets\n jmp .Lbehind_unreachable\n");
 asm(".pushsection .text\n.balign 32\n.globl t_behind\n.type t_behind,@function\nt_behind:\n.cfi_startproc\n"
     "test %rdi,%rdi\n je t_behind.cold\n mov %rdi,%rax\n ret\n.cfi_endproc\n.size t_behind, .-t_behind\n"
