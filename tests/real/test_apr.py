@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""APR's pools: what is live is what the program has taken and not yet freed with a pool. With both engines."""
+"""APR's pools, in a program that counts what it takes, and in Apache httpd. With both engines."""
 import pytest
 
 from engines import has_uprobe
-from harness import hits, lost
-from untouched import assert_untouched
+from harness import children, hits, lost
+from pools import Httpd
+from untouched import assert_code_whole, assert_untouched, assert_untraced
 
 
 @pytest.fixture(params=["ptrace", "uprobe"])
@@ -49,3 +50,26 @@ def test_a_pool_is_named_by_its_tag(server, attach, options):
     assert [g["blocks"] for g in report["groups"] if not g["bytes"]] == [6]
     assert hits(report, "reset apr_pool_clear") == 10
     target.end()
+
+
+def watched_requests(httpd, watch, options, turns):
+    """The report of a watch of so many requests of one connection."""
+    worker, = children(httpd.pid)
+    with httpd.connect() as connection:
+        httpd.ask(connection, 2)
+        run = watch("-p", worker, *options).wait_watching()
+        httpd.ask(connection, turns)
+        report = run.finish()
+    assert_untraced(worker)
+    assert_code_whole(worker)
+    assert set(lost(report)) <= {"tag not read"} and report["totals"]["double_frees"] == 0
+    return report
+
+
+def test_httpd_keeps_nothing_of_a_request(serve, watch, options):
+    """Of two hundred requests as little stays as of five: what the last one has taken, and may not yet be freed."""
+    httpd = serve(Httpd)
+    few, many = (watched_requests(httpd, watch, options, turns) for turns in (5, 200))
+    live = [report["totals"]["live_blocks"] for report in (few, many)]
+    assert max(live) < 200 and many["totals"]["allocs"] > 20 * few["totals"]["allocs"] > 10000, (live, many["totals"])
+    assert hits(many, "pool apr_pool_create_ex") >= 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Services that are a master with workers: nginx, and PostgreSQL with a process for each connection."""
+"""Services that are a master with workers: nginx, Apache httpd, and PostgreSQL with a process for each connection."""
 import glob
 import os
 import pathlib
@@ -61,6 +61,80 @@ class Nginx(Service):
             while part := s.recv(65536):
                 answer += part
         assert answer.endswith(b"as ever\n"), answer
+
+
+HTTPD = """
+ServerRoot {folder}
+ServerName here
+PidFile {folder}/pid
+ErrorLog {folder}/log
+Listen 127.0.0.1:{port}
+User nobody
+Group nogroup
+DefaultRuntimeDir {folder}
+LoadModule mpm_prefork_module {modules}/mod_mpm_prefork.so
+LoadModule authz_core_module {modules}/mod_authz_core.so
+LoadModule dir_module {modules}/mod_dir.so
+DocumentRoot {folder}/pages
+StartServers 1
+MinSpareServers 1
+MaxSpareServers 1
+MaxRequestWorkers 1
+ServerLimit 1
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 60
+"""
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Httpd(Service):
+    """One worker, which serves one connection at a time."""
+
+    modules = "/usr/lib/apache2/modules"
+    needs = ["/usr/sbin/apache2", f"{modules}/mod_mpm_prefork.so"]
+
+    def begin(self):
+        pages, config = self.folder / "pages", self.folder / "httpd.conf"
+        for folder in [self.folder, *self.folder.parents]:
+            if folder.stat().st_uid == os.geteuid() and not folder.stat().st_mode & 1:
+                folder.chmod(folder.stat().st_mode | 0o11)
+        pages.mkdir()
+        (pages / "index.html").write_text("as ever\n")
+        self.port = free_port()
+        config.write_text(HTTPD.format(folder=self.folder, port=self.port, modules=self.modules))
+        # when it ends, it ends its process group: not ours
+        process = self.start("/usr/sbin/apache2", "-f", config, "-DFOREGROUND", start_new_session=True)
+        wait_for(lambda: len(children(process.pid)) == 1, "httpd has its worker")
+        self.work(0)
+        return process
+
+    def connect(self):
+        return wait_for(self.try_to_connect, "httpd answers")
+
+    def try_to_connect(self):
+        try:
+            return socket.create_connection(("127.0.0.1", self.port), 30)
+        except ConnectionRefusedError:
+            return None
+
+    def ask(self, connection, turns=1):
+        for _ in range(turns):
+            connection.sendall(b"GET /index.html HTTP/1.1\r\nHost: here\r\n\r\n")
+            answer = b""
+            while not answer.endswith(b"as ever\n"):
+                part = connection.recv(65536)
+                assert part, answer
+                answer += part
+
+    def work(self, turn):
+        with self.connect() as connection:
+            self.ask(connection)
 
 
 def postgres_programs():
