@@ -72,4 +72,4 @@ def test_httpd_keeps_nothing_of_a_request(serve, watch, options):
     few, many = (watched_requests(httpd, watch, options, turns) for turns in (5, 200))
     live = [report["totals"]["live_blocks"] for report in (few, many)]
     assert max(live) < 200 and many["totals"]["allocs"] > 20 * few["totals"]["allocs"] > 10000, (live, many["totals"])
-    assert hits(many, "pool apr_pool_create_ex") >= 200
+    assert 190 <= hits(many, "pool apr_pool_create_ex") <= 201
