@@ -301,6 +301,8 @@ MUSL_CC ?= $(shell command -v musl-gcc)
 REAL := build/real/ovs_leak.so build/real/allocs_static \
 	$(if $(wildcard /usr/include/glusterfs/xlator.h),build/real/leaky_xlator.so build/real/passing_xlator.so) \
 	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \
+	$(if $(wildcard /usr/include/talloc.h),build/real/talloc_leak) \
+	$(if $(wildcard /usr/include/apr-1.0/apr_pools.h),build/real/apr_leak) \
 	$(if $(MUSL_CC),build/real/allocs_musl build/real/allocs_musl_static)
 REAL_CFLAGS := -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP
 
@@ -317,6 +319,14 @@ build/real/%.so: tests/real/targets/%.c
 build/real/dpdk_leak: tests/real/targets/dpdk_leak.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(REAL_CFLAGS) $$(pkg-config --cflags libdpdk) -o $@ $< $$(pkg-config --libs libdpdk)
+
+build/real/talloc_leak: tests/real/targets/talloc_leak.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) -s -o $@ $< -ltalloc
+
+build/real/apr_leak: tests/real/targets/apr_leak.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(REAL_CFLAGS) -isystem /usr/include/apr-1.0 -s -o $@ $< -lapr-1
 
 build/real/%_static: tests/real/targets/%.c
 	@mkdir -p $(@D)

@@ -17,6 +17,7 @@ LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 
 # The libraries with each pack's functions. Those that are not installed are skipped.
 FILES = {
+    "apr": ["libapr-1.so.0"],
     "cxx": ["libstdc++.so.6"],
     "dpdk": ["librte_eal.so.23", "librte_mempool.so.23"],
     "fd": ["libc.so.6"],
@@ -28,9 +29,12 @@ FILES = {
     "libc": ["libc.so.6"],
     "mimalloc": ["libmimalloc.so.2.0"],
     "mmap": ["libc.so.6", "libtcmalloc_minimal.so.4"],
+    "nginx": ["/usr/sbin/nginx"],
     "openssl": ["libcrypto.so.3", "libssl.so.3"],
     "ovs": [],
+    "postgres": ["/usr/lib/postgresql/15/bin/postgres"],
     "python": ["libpython3.11.so.1.0"],
+    "talloc": ["libtalloc.so.2"],
     "tcmalloc": ["libtcmalloc_minimal.so.4"],
     "thread": ["libc.so.6"],
 }
@@ -50,7 +54,7 @@ def functions(pack):
         words = re.sub(r"(^|\s)#.*", "", line).split()
         if words[:1] in (["family"], ["module"]):
             module = words[1] if words[0] == "module" else "*"
-        elif words and words[0] in ("alloc", "realloc", "free", "protect", "ref", "unref"):
+        elif words and words[0] in ("alloc", "realloc", "free", "pool", "reset", "move", "protect", "ref", "unref"):
             yield module, words[1]
 
 

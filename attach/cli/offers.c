@@ -27,7 +27,7 @@ static const struct module *look_for(const struct modules *ms, const struct rule
 
 static bool takes(const struct rule *r)
 {
-	return r->op == RULE_ALLOC || r->op == RULE_REALLOC || r->op == RULE_REF;
+	return rule_allocates(r) || r->op == RULE_REF;
 }
 
 /* A family that can only free or release is not offered: nothing of it would ever be live. */

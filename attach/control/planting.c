@@ -126,8 +126,7 @@ static void log_not_watched(const struct module *m, const struct plan *plan)
 /* It has a reason now not to be watched. */
 static void note_unseen(struct planting *p, const struct probe *probe)
 {
-	if ((probe->rule->op == RULE_ALLOC || probe->rule->op == RULE_REALLOC) &&
-	    !probenote_is_other_rule(probe->why_not))
+	if (rule_allocates(probe->rule) && !probenote_is_other_rule(probe->why_not))
 		p->unseen_allocs[probe->rule->family] = true;
 }
 
@@ -157,6 +156,11 @@ static int add_probe(struct planting *p, const struct module *m, const struct pl
 	return 0;
 }
 
+static bool releases(const struct rule *r)
+{
+	return r->op == RULE_FREE || r->op == RULE_RESET;
+}
+
 /* Queue one site for planting; its number in @i. -ENOSPC: no number is left. */
 static int new_site(struct planting *p, const struct site *s, const struct site_info *info, uint16_t rule,
 		    uint32_t *i)
@@ -170,7 +174,7 @@ static int new_site(struct planting *p, const struct site *s, const struct site_
 	*to = *s;
 	site_rebase(to, info->module->bias);
 	to->rule = rule;
-	if (p->free_stacks && info->probe != NO_PROBE && p->probes[info->probe].rule->op == RULE_FREE)
+	if (p->free_stacks && info->probe != NO_PROBE && releases(p->probes[info->probe].rule))
 		to->flags |= SITE_SLICE;
 	if (p->hold && (to->flags & SITE_SLICE))
 		to->flags |= SITE_WAIT;

@@ -21,7 +21,7 @@ void tallied_count(struct tally *t, const struct tallied *x)
 
 void tallied_unread(struct tally *t, const struct tallied *x)
 {
-	bool allocates = x->rule->op != RULE_FREE && x->rule->op != RULE_UNREF;
+	bool allocates = rule_allocates(x->rule) || x->rule->op == RULE_REF || x->rule->op == RULE_PROTECT;
 
 	t->unread_values += allocates ? x->in_scope : t->counting;
 }
@@ -68,6 +68,68 @@ bool tallied_caller_counts(struct tally *t, uint32_t stack)
 {
 	return scope_has_caller(t->scope, &t->recorder->ledger, stack);
 }
+
+/* --- blocks --- */
+
+bool tallied_is_live(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b)
+{
+	return ledger_holds(&t->recorder->ledger, x->family, addr, b);
+}
+
+void tallied_put_free(struct tally *t, const struct tallied *x, taddr addr, uint32_t stack)
+{
+	const struct fact f = {
+		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = tallied_time(t, x),
+		.block = { .addr = addr, .stack = stack == FACT_NONE ? 0 : stack - 1 },
+	};
+
+	tallied_put(t, x, &f);
+}
+
+void tallied_forget(struct tally *t, const struct tallied *x, taddr addr)
+{
+	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = {
+		.addr = addr },
+	};
+
+	released_remove(t->released, tallied_key(x, addr));
+	if (tallied_is_live(t, x, addr, NULL))
+		tallied_put(t, x, &f);
+	tallied_put_outside(t, x, addr);
+}
+
+uint32_t tallied_freeing_stack(struct tally *t, const struct tallied *x)
+{
+	uint32_t stack;
+
+	if (!t->planting->free_stacks || !t->counting || !tallied_stack(t, x, &stack))
+		return FACT_NONE;
+	return stack + 1;
+}
+
+/* What released_by says of a block that was freed with its pool: no number of a stack. */
+#define WITH_POOL UINT32_MAX
+
+void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr, uint32_t by)
+{
+	if (!tallied_is_live(t, x, addr, NULL))
+		(void)tallied_take_outside(t, x, addr);
+	else if (t->counting)
+		tallied_put_free(t, x, addr, by);
+	else
+		tallied_forget(t, x, addr);
+	released_put(t->released, tallied_key(x, addr), &(struct released_by){ WITH_POOL, FACT_NONE });
+}
+
+enum tallied_before tallied_freed_before(const struct tally *t, const struct tallied *x, taddr addr,
+					 struct released_by *by)
+{
+	if (!released_get(t->released, tallied_key(x, addr), by))
+		return FREED_NOT;
+	return by->stack == WITH_POOL ? FREED_WITH_POOL : FREED_BEFORE;
+}
+
+/* --- where the hit is --- */
 
 taddr tallied_caller(const struct record_hit *hit, const struct site *s)
 {

@@ -39,6 +39,29 @@ void tallied_put_outside(struct tally *t, const struct tallied *x, taddr addr);
 /* Was the block at @addr allocated out of scope? If so, forget that. */
 bool tallied_take_outside(struct tally *t, const struct tallied *x, taddr addr);
 
+/* Is a block of the hit's family live at @addr? @b may be NULL. */
+bool tallied_is_live(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b);
+
+/* It is freed by @stack: number + 1 or FACT_NONE. */
+void tallied_put_free(struct tally *t, const struct tallied *x, taddr addr, uint32_t stack);
+
+/* The address was allocated again by a call that is not counted: what is stored of it is no longer valid. */
+void tallied_forget(struct tally *t, const struct tallied *x, taddr addr);
+
+/* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
+uint32_t tallied_freeing_stack(struct tally *t, const struct tallied *x);
+
+/* What is at @addr, if anything, is freed with the pool that it lies in, by @by: number + 1 or FACT_NONE. */
+void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr, uint32_t by);
+
+/*
+ * FREED_BEFORE: the block at @addr was freed (by @by), and is not allocated again; FREED_WITH_POOL: with its
+ * pool, so another free of it may belong to the same call, and means nothing.
+ */
+enum tallied_before { FREED_NOT, FREED_BEFORE, FREED_WITH_POOL };
+enum tallied_before tallied_freed_before(const struct tally *t, const struct tallied *x, taddr addr,
+					 struct released_by *by);
+
 /* The stack of the hit, with the tag of its rule. false: no memory (t->out_of_memory). */
 bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number);
 

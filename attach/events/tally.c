@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "attach/events/tally_blocks.h"
+#include "attach/events/tally_pools.h"
 #include "attach/events/tally_ranges.h"
 #include "attach/events/tally_refs.h"
 
@@ -22,6 +23,7 @@ int tally_init(struct tally *t, struct planting *planting, struct recorder *reco
 	addrmap_init(&t->reallocs, sizeof(struct realloc_open));
 	addrmap_init(&t->outside, 0);
 	addrmap_init(&t->forwarded, sizeof(struct forwarded_free));
+	pools_init(&t->pools);
 	addrmap_init(&t->moves, sizeof(struct range_move));
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_init(&t->ranges[i]);
@@ -48,6 +50,7 @@ void tally_fini(struct tally *t)
 	addrmap_fini(&t->reallocs);
 	addrmap_fini(&t->outside);
 	addrmap_fini(&t->forwarded);
+	pools_fini(&t->pools);
 	moves_fini(&t->moves);
 	for (size_t i = 0; i < LEDGER_FAMILIES_MAX; i++)
 		ranges_fini(&t->ranges[i]);
@@ -97,6 +100,7 @@ static void tally_by_rule(struct tally *t, const struct tallied *x)
 {
 	switch (x->rule->op) {
 	case RULE_ALLOC:
+	case RULE_POOL:
 		tally_alloc(t, x);
 		break;
 	case RULE_REALLOC:
@@ -104,6 +108,12 @@ static void tally_by_rule(struct tally *t, const struct tallied *x)
 		break;
 	case RULE_FREE:
 		tally_free(t, x);
+		break;
+	case RULE_RESET:
+		tally_reset(t, x);
+		break;
+	case RULE_MOVE:
+		tally_move(t, x);
 		break;
 	case RULE_REF:
 	case RULE_UNREF:

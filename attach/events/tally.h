@@ -8,6 +8,7 @@
  *		closes			failed: it is put back; else it was freed and the result is new
  *	protect	closes			memory becomes writable, or not writable (families of ranges:
  *					tally_ranges.c)
+ *	pool, reset, move		blocks lie in pools, and are freed with them (tally_pools.h)
  *	ref, unref			references to an object were acquired, released
  *	from, until			counting begins and ends
  *
@@ -28,6 +29,7 @@
 #include <sys/types.h>
 
 #include "attach/control/planting.h"
+#include "attach/events/pools.h"
 #include "attach/events/ranges.h"
 #include "attach/events/recorder.h"
 #include "attach/events/scope.h"
@@ -50,6 +52,7 @@ struct tally {
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct addrmap outside;		/* live blocks allocated out of scope: a set of tallied_key() */
 	struct addrmap forwarded;		/* family and tid -> struct forwarded_free */
+	struct pools pools;		/* which block lies in which pool, in families that have pools */
 	struct addrmap moves;		/* family and tid -> struct range_move */
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
 	struct suspect_frees suspects;

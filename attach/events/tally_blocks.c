@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/events/tally_blocks.h"
 
+#include "attach/events/tally_pools.h"
+
 /* One thread may be in a function of several families. */
 static uint64_t thread_key(const struct tallied *x)
 {
 	return (uint64_t)x->family << 32 | x->hit->head.tid;
-}
-
-static bool is_live(const struct tally *t, const struct tallied *x, taddr addr, struct live_block *b)
-{
-	return ledger_holds(&t->recorder->ledger, x->family, addr, b);
 }
 
 /* Another free of it will be a double free, unless it is allocated in between. */
@@ -32,17 +29,6 @@ static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint
 
 	released_remove(t->released, tallied_key(x, addr));
 	(void)tallied_take_outside(t, x, addr);
-	tallied_put(t, x, &f);
-}
-
-/* @stack: number + 1 or FACT_NONE. */
-static void put_free(struct tally *t, const struct tallied *x, taddr addr, uint32_t stack)
-{
-	const struct fact f = {
-		.kind = stack == FACT_NONE ? MMT_FREE : MMT_FREE_AT, .time_us = tallied_time(t, x),
-		.block = { .addr = addr, .stack = stack == FACT_NONE ? 0 : stack - 1 },
-	};
-
 	tallied_put(t, x, &f);
 }
 
@@ -69,19 +55,6 @@ static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, t
 	tallied_put(t, x, &f);
 }
 
-/* The address was allocated again by a call that is not counted: what is stored of it is no longer valid. */
-static void forget(struct tally *t, const struct tallied *x, taddr addr)
-{
-	const struct fact f = { .kind = MMT_FORGET, .time_us = tallied_time(t, x), .block = {
-		.addr = addr },
-	};
-
-	released_remove(t->released, tallied_key(x, addr));
-	if (is_live(t, x, addr, NULL))
-		tallied_put(t, x, &f);
-	tallied_put_outside(t, x, addr);
-}
-
 /* --- allocated blocks --- */
 
 static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
@@ -93,11 +66,18 @@ static void add_block(struct tally *t, const struct tallied *x, taddr ptr)
 	if (!tallied_stack(t, x, &stack))
 		return;
 	if (!tallied_caller_counts(t, stack)) {
-		forget(t, x, ptr);
+		tallied_forget(t, x, ptr);
 		return;
 	}
 	tallied_count(t, x);
 	put_alloc(t, x, ptr, tallied_size(t, x), stack);
+}
+
+static bool pool_is_known(const struct tallied *x)
+{
+	uint64_t pool;
+
+	return !x->rule->pool.n || rule_values_get(&x->values, &x->rule->pool, &pool);
 }
 
 /* The block that the call allocated; false: none, or its address could not be read. */
@@ -113,7 +93,7 @@ static bool allocated_block(struct tally *t, const struct tallied *x, taddr *ptr
 	holds = rule_values_hold(&x->values);
 	if (holds == HOLDS_NOT)
 		return false;
-	if (holds == HOLDS_UNREAD || !rule_values_get(&x->values, &x->rule->ptr, ptr)) {
+	if (holds == HOLDS_UNREAD || !rule_values_get(&x->values, &x->rule->ptr, ptr) || !pool_is_known(x)) {
 		tallied_unread(t, x);
 		return false;
 	}
@@ -134,10 +114,10 @@ static bool second_block(struct tally *t, const struct tallied *x, taddr *ptr)
 
 static void add_or_forget(struct tally *t, const struct tallied *x, taddr ptr)
 {
-	if (x->in_scope)
+	if (tally_pools_made(t, x, ptr) && x->in_scope)
 		add_block(t, x, ptr);
 	else
-		forget(t, x, ptr);
+		tallied_forget(t, x, ptr);
 }
 
 void tally_alloc(struct tally *t, const struct tallied *x)
@@ -178,23 +158,13 @@ void tally_settle_suspects(struct tally *t, uint32_t tid, bool ended)
 	suspect_found_fini(&d);
 }
 
-/* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
-static uint32_t freeing_stack(struct tally *t, const struct tallied *x)
-{
-	uint32_t stack;
-
-	if (!t->planting->free_stacks || !t->counting || !tallied_stack(t, x, &stack))
-		return FACT_NONE;
-	return stack + 1;
-}
-
 static void free_live(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, uint32_t alloc)
 {
 	if (t->counting) {
 		tally_settle_suspects(t, x->hit->head.tid, false);
-		put_free(t, x, ptr, by);
+		tallied_put_free(t, x, ptr, by);
 	} else {
-		forget(t, x, ptr);
+		tallied_forget(t, x, ptr);
 	}
 	remember_freed(t, x, ptr, &(struct released_by){ by, alloc });
 }
@@ -210,7 +180,7 @@ static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint
 {
 	struct suspect_free d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
 
-	d.again = released_get(t->released, tallied_key(x, ptr), &d.before);
+	d.again = tallied_freed_before(t, x, ptr, &d.before) == FREED_BEFORE;
 	if (!d.again)
 		remember_freed(t, x, ptr, &(struct released_by){ by, FACT_NONE });
 	if (!t->counting)
@@ -233,13 +203,24 @@ static bool is_forwarded(struct tally *t, const struct tallied *x, taddr ptr)
 	const struct forwarded_free *last = addrmap_get(&t->forwarded, thread_key(x));
 
 	if (last && last->addr == ptr && last->probe != now.probe && now.sp <= last->sp &&
-	    !is_live(t, x, ptr, NULL))
+	    !tallied_is_live(t, x, ptr, NULL))
 		return true;
 	if (x->probe->forwards && addrmap_put(&t->forwarded, thread_key(x), &now) < 0)
 		t->out_of_memory = true;
 	else if (last && !x->probe->forwards)
 		addrmap_del(&t->forwarded, thread_key(x), NULL);
 	return false;
+}
+
+/* It was freed with its pool: this free is a part of that. */
+static bool went_with_pool(struct tally *t, const struct tallied *x, taddr ptr)
+{
+	struct released_by by;
+
+	if (tallied_freed_before(t, x, ptr, &by) != FREED_WITH_POOL)
+		return false;
+	released_remove(t->released, tallied_key(x, ptr));
+	return true;
 }
 
 void tally_free(struct tally *t, const struct tallied *x)
@@ -262,17 +243,20 @@ void tally_free(struct tally *t, const struct tallied *x)
 	}
 	if ((!ptr && !x->rule->own_condition) || is_forwarded(t, x, ptr))
 		return;
+	tally_pools_freed(t, x, ptr);
 	if (tallied_take_outside(t, x, ptr)) {
 		free_outside(t, x, ptr);
 		return;
 	}
+	if (went_with_pool(t, x, ptr))
+		return;
 	/* internal to the allocator: a block that realloc moves, or that is allocated next */
-	if (x->hit->head.flags & RECORD_WITHIN && !is_live(t, x, ptr, NULL))
+	if (x->hit->head.flags & RECORD_WITHIN && !tallied_is_live(t, x, ptr, NULL))
 		return;
 	if (t->counting)
 		tallied_count(t, x);
-	by = freeing_stack(t, x);
-	if (is_live(t, x, ptr, &b))
+	by = tallied_freeing_stack(t, x);
+	if (tallied_is_live(t, x, ptr, &b))
 		free_live(t, x, ptr, by, b.stack + 1);
 	else
 		free_other(t, x, ptr, by);
@@ -285,12 +269,12 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 	struct live_block b;
 
 	*o = (struct realloc_open){ .addr = old, .was = REALLOC_OLD };
-	if (is_live(t, x, old, &b)) {
+	if (tallied_is_live(t, x, old, &b)) {
 		o->was = REALLOC_LIVE;
 		o->alloc = b.stack + 1;
 	} else if (tallied_take_outside(t, x, old)) {
 		o->was = REALLOC_OUTSIDE;
-	} else if (released_get(t->released, tallied_key(x, old), &o->before)) {
+	} else if (tallied_freed_before(t, x, old, &o->before) == FREED_BEFORE) {
 		o->was = REALLOC_FREED;
 	}
 }
@@ -310,6 +294,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 		remember_freed(t, x, old, &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
+	tally_pools_resize(t, x, old);
 }
 
 static void realloc_failed(struct tally *t, const struct tallied *x, const struct realloc_open *o)
@@ -326,7 +311,7 @@ static void realloc_failed(struct tally *t, const struct tallied *x, const struc
 static void forget_aside(struct tally *t, const struct tallied *x, taddr addr)
 {
 	put_aside(t, x, MMT_ASIDE_BACK, addr, FACT_NONE);
-	forget(t, x, addr);
+	tallied_forget(t, x, addr);
 }
 
 /* @by: number + 1 or FACT_NONE. true: it counts. */
@@ -388,7 +373,7 @@ static bool only_frees(const struct tallied *x)
 static bool add_resized(struct tally *t, const struct tallied *x, taddr ptr, uint32_t stack)
 {
 	if (!x->in_scope || !tallied_caller_counts(t, stack)) {
-		forget(t, x, ptr);
+		tallied_forget(t, x, ptr);
 		return false;
 	}
 	if (!(x->site->flags & SITE_AFTER) && x->hit->slice_len < sizeof(taddr))
@@ -404,11 +389,19 @@ static bool needs_stack(const struct tally *t, const struct tallied *x)
 	       (t->planting->free_stacks && t->counting && !(x->hit->head.flags & RECORD_OUTSIDE));
 }
 
+/* In which pool is the block now? false: in one that is not known, so its end would not be seen. */
+static bool place_resized(struct tally *t, const struct tallied *x, taddr old, taddr now)
+{
+	if (old)
+		return tally_pools_resized(t, x, old, now);
+	return !now || tally_pools_made(t, x, now);
+}
+
 static void realloc_closes(struct tally *t, const struct tallied *x)
 {
 	taddr old, ptr = 0;
 	const bool left_out = x->hit->head.flags & RECORD_NO_BLOCK;
-	bool made = !left_out && allocated_block(t, x, &ptr), done, counts = false;
+	bool made = !left_out && allocated_block(t, x, &ptr), known, done, counts = false;
 	uint32_t stack = 0, by = FACT_NONE;
 
 	if (!rule_values_get(&x->values, &x->rule->old, &old))
@@ -421,8 +414,11 @@ static void realloc_closes(struct tally *t, const struct tallied *x)
 	}
 	if (old)
 		counts = end_realloc(t, x, old, done, by);
-	if (made)
+	known = place_resized(t, x, old, made ? ptr : done ? 0 : old);
+	if (made && known)
 		counts |= add_resized(t, x, ptr, stack);
+	else if (made)
+		tallied_forget(t, x, ptr);
 	if (counts)
 		tallied_count(t, x);
 }

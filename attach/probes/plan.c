@@ -89,7 +89,7 @@ static const struct site *site_at(const struct planning *pl, taddr addr)
 
 static unsigned always(const struct rule *r)
 {
-	return r->op == RULE_FREE || rule_is_ref(r) ? SITE_ALWAYS : 0;
+	return r->op == RULE_FREE || r->op == RULE_RESET || rule_is_ref(r) ? SITE_ALWAYS : 0;
 }
 
 static void add_site(struct planning *pl, struct plan *p, const struct site *s, unsigned flags)
@@ -296,12 +296,18 @@ static void plan_call(struct planning *pl, struct plan *p, const struct body *b)
 	}
 }
 
+/* It is an event also inside a call of its family. */
+static bool always_counts(const struct rule *r)
+{
+	return r->op == RULE_FREE || r->op == RULE_UNREF || r->op == RULE_RESET || r->op == RULE_MOVE;
+}
+
 static unsigned entry_flags(const struct rule *r)
 {
 	if (rule_is_scope(r))
 		return SITE_SCOPE | SITE_EMIT;
 	return SITE_EMIT | SITE_INNER | (rule_is_ref(r) ? SITE_SLICE : 0) |
-	       (r->op == RULE_FREE || r->op == RULE_UNREF ? SITE_RELEASE : 0);
+	       (always_counts(r) ? SITE_RELEASE : 0);
 }
 
 static void plan_at_entry(struct planning *pl, struct plan *p, const struct body *b)

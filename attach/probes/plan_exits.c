@@ -168,7 +168,7 @@ bool calls_watched(const struct planning *pl, const struct plan *p, const struct
  */
 static bool is_plain(const struct rule *r)
 {
-	return r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && !r->own_condition && !r->tag.n;
+	return r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && !r->own_condition && !r->tag.n && !r->pool.n;
 }
 
 bool needs_entry(const struct planning *pl, const struct plan *p, const struct body *b)
@@ -205,7 +205,7 @@ static bool may_be_skipped(const struct rule *r)
 		if (expr_uses_args(&r->ifs[i], &r->loads))
 			return false;
 	}
-	return !r->tag.n;
+	return !r->tag.n && !r->pool.n;
 }
 
 /*

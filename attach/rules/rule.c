@@ -10,6 +10,7 @@ const char *rule_op_name(enum rule_op op)
 		[RULE_ALLOC] = "alloc", [RULE_REALLOC] = "realloc", [RULE_FREE] = "free",
 		[RULE_REF] = "ref",	[RULE_UNREF] = "unref",	    [RULE_FROM] = "from",
 		[RULE_UNTIL] = "until", [RULE_IN] = "in",	    [RULE_PROTECT] = "protect",
+		[RULE_POOL] = "pool",	[RULE_RESET] = "reset",	    [RULE_MOVE] = "move",
 	};
 
 	return names[op];
@@ -25,6 +26,16 @@ bool rule_is_ref(const struct rule *r)
 	return r->op == RULE_REF || r->op == RULE_UNREF;
 }
 
+bool rule_allocates(const struct rule *r)
+{
+	return r->op == RULE_ALLOC || r->op == RULE_REALLOC || r->op == RULE_POOL;
+}
+
+bool rule_is_of_pools(const struct rule *r)
+{
+	return r->op == RULE_POOL || r->op == RULE_RESET || r->op == RULE_MOVE || r->pool.n;
+}
+
 bool rule_is_of_ranges(const struct rule *r)
 {
 	return r->op == RULE_PROTECT || r->prot.n || r->was.n || (r->op == RULE_FREE && r->size.n);
@@ -38,8 +49,8 @@ bool rule_is_birth(const struct rule *r)
 /* What its expressions need, except the size: a bit for each enum expr_base. */
 static unsigned sources(const struct rule *r)
 {
-	const struct expr *const all[] = { &r->ptr, &r->also, &r->old,	&r->count,
-					   &r->by,  &r->tag,  &r->prot, &r->was };
+	const struct expr *const all[] = { &r->ptr, &r->also, &r->old, &r->count, &r->by,
+					   &r->tag, &r->prot, &r->was, &r->pool,  &r->children };
 	unsigned found = 0;
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
@@ -51,8 +62,7 @@ static unsigned sources(const struct rule *r)
 
 bool rule_at_exit(const struct rule *r)
 {
-	return r->op == RULE_ALLOC || r->op == RULE_REALLOC ||
-	       (!rule_is_scope(r) && sources(r) & 1U << EXPR_BASE_RET);
+	return rule_allocates(r) || (!rule_is_scope(r) && sources(r) & 1U << EXPR_BASE_RET);
 }
 
 bool rule_needs_args(const struct rule *r)

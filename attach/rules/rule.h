@@ -25,10 +25,13 @@ enum rule_op {
 	RULE_FROM,
 	RULE_UNTIL,
 	RULE_IN,
-	RULE_PROTECT
+	RULE_PROTECT,
+	RULE_POOL,
+	RULE_RESET,
+	RULE_MOVE
 };
 
-#define RULE_OPS (RULE_PROTECT + 1)
+#define RULE_OPS (RULE_MOVE + 1)
 
 enum rule_where { WHERE_NAME, WHERE_ADDRESS, WHERE_OFFSET };
 
@@ -48,6 +51,8 @@ struct rule {
 	struct expr ptr;		/* of ref, unref: obj= */
 	struct expr also;		/* a second block that the same call allocates, or n 0 */
 	struct expr size, old, count, by, tag;
+	struct expr pool;		/* the pool that the block lies in, or is moved to */
+	struct expr children;		/* of reset: are the pools in it freed, too? */
 	struct expr prot, was;		/* of ranges: the protection (PROT_...); the size of the old range */
 	struct expr ifs[RULE_IFS];	/* all must hold */
 	uint8_t nifs;
@@ -70,6 +75,8 @@ const char *rule_op_name(enum rule_op op);
 
 bool rule_is_scope(const struct rule *r);	/* from, until, in */
 bool rule_is_ref(const struct rule *r);		/* ref, unref */
+bool rule_allocates(const struct rule *r);	/* alloc, realloc, pool: it makes a block */
+bool rule_is_of_pools(const struct rule *r);	/* pool, reset, move, or it has pool= */
 bool rule_is_of_ranges(const struct rule *r);	/* it has keys that only ranges have */
 bool rule_is_birth(const struct rule *r);	/* ref with obj=ret: a new object (obj=ret+0: an old one) */
 

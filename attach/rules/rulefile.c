@@ -250,6 +250,8 @@ static int check_kind(struct reader *r, struct word op, const struct rule *rule)
 			r, op,
 			"protect, prot=, was= and size= of free are for ranges: expected family %s ranges",
 			f->name);
+	if (rule_is_of_pools(rule) && f->ranges)
+		return refuse(r, op, "pool, reset, move and pool= in family %s, which is of ranges", f->name);
 	return f->ranges ? check_range(r, op, rule) : 0;
 }
 
@@ -260,8 +262,10 @@ static int place_in_family(struct reader *r, struct word op, struct rule *rule)
 
 	if (rc == 0)
 		rc = check_kind(r, op, rule);
-	if (rc == 0)
+	if (rc == 0) {
 		rule->family = (uint16_t)r->family;
+		r->rs->families[r->family].pools |= rule_is_of_pools(rule);
+	}
 	if (none)
 		r->family = NO_FAMILY;
 	return rc;

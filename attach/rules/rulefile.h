@@ -34,6 +34,7 @@ struct rule_family {
 	char pack[32];		/* the pack that names it first; "": the user's own */
 	bool refs;		/* of objects with reference counts; else of blocks */
 	bool ranges;		/* its blocks are ranges of addresses, of which a part may be freed */
+	bool pools;		/* its blocks lie in pools, and may be freed with them */
 	bool private;		/* every process has its own, even a vfork child in its parent's memory */
 	char noun[24];		/* what one of its blocks or objects is called in reports */
 	char note[RULE_NOTE];	/* what a reader of its report must know; "": nothing */

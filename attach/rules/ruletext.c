@@ -31,7 +31,7 @@ static int parse_op(struct cursor *c, enum rule_op *op)
 			return 0;
 		}
 	}
-	return word_refuse(c, w.at, "expected alloc, realloc, free, protect, ref, unref, from, until or in");
+	return word_refuse(c, w.at, "expected alloc, realloc, free, pool, reset, move, protect, ref, unref, from, until or in");
 }
 
 static int hex_digit(char c)
@@ -244,8 +244,9 @@ static int format_skip(const struct key *k, const struct rule *r, char *buf, siz
 	return r->skip ? snprintf(buf, n, " %s=%u", k->name, r->skip) : 0;
 }
 
-#define BLOCKS (BIT(RULE_ALLOC) | BIT(RULE_REALLOC))
-#define CALLS (BLOCKS | BIT(RULE_FREE) | BIT(RULE_PROTECT))
+#define BLOCKS (BIT(RULE_ALLOC) | BIT(RULE_REALLOC) | BIT(RULE_POOL))
+#define POOLS (BIT(RULE_RESET) | BIT(RULE_MOVE))
+#define CALLS (BLOCKS | POOLS | BIT(RULE_FREE) | BIT(RULE_PROTECT))
 #define REFS (BIT(RULE_REF) | BIT(RULE_UNREF))
 #define VALUE(name) parse_expr, format_expr, offsetof(struct rule, name)
 
@@ -254,10 +255,12 @@ static const struct key keys[] = {
 	{ "obj", REFS, VALUE(ptr), "arg1", false },
 	{ "old", BIT(RULE_REALLOC), VALUE(old), "arg1", false },
 	{ "ptr", BLOCKS, VALUE(ptr), "ret", false },
-	{ "ptr", BIT(RULE_FREE), VALUE(ptr), "arg1", false },
+	{ "ptr", BIT(RULE_FREE) | POOLS, VALUE(ptr), "arg1", false },
 	{ "also", BIT(RULE_ALLOC), VALUE(also), NULL, false },
 	{ "ptr", BIT(RULE_PROTECT), VALUE(ptr), "arg1", false },
 	{ "was", BIT(RULE_REALLOC), VALUE(was), NULL, false },
+	{ "pool", BLOCKS | BIT(RULE_MOVE), VALUE(pool), NULL, false },
+	{ "children", BIT(RULE_RESET), VALUE(children), "1", false },
 	{ "size", BLOCKS | BIT(RULE_FREE), VALUE(size), NULL, false },
 	{ "size", BIT(RULE_PROTECT), VALUE(size), "arg2", false },
 	{ "prot", BIT(RULE_ALLOC), VALUE(prot), NULL, false },
@@ -344,10 +347,17 @@ static bool is_status(const struct expr *e)
 static int check_status(struct cursor *c, const struct rule *r)
 {
 	for (unsigned i = 0; i < r->nifs; i++) {
-		if (r->op == RULE_ALLOC && expr_is_ret(&r->ptr) && is_status(&r->ifs[i]))
+		if ((r->op == RULE_ALLOC || r->op == RULE_POOL) && expr_is_ret(&r->ptr) && is_status(&r->ifs[i]))
 			return word_refuse(c, c->text,
 					   "if=ret==0 needs ptr=, such as ptr=*arg1: the result is a status");
 	}
+	return 0;
+}
+
+static int check_move(struct cursor *c, const struct rule *r)
+{
+	if (r->op == RULE_MOVE && !r->pool.n)
+		return word_refuse(c, c->text, "expected pool=: the pool that it is moved to");
 	return 0;
 }
 
@@ -372,6 +382,8 @@ int rule_parse(const char *text, struct rule *out, struct rule_error *err)
 			return rc;
 	}
 	rc = check_status(&c, &r);
+	if (!rc)
+		rc = check_move(&c, &r);
 	if (!rc)
 		*out = r;
 	return rc;

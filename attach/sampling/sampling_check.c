@@ -34,6 +34,8 @@ static const char *why_not_family(const struct rule_family *f)
 		return "references are counted one by one";
 	if (*f->noun && strcmp(f->noun, "block") != 0)
 		return "these are no blocks of memory";
+	if (f->pools)
+		return "its blocks are freed with their pools";
 	if (has_own_heap(f->pack))
 		return "its blocks are not in the heap of glibc's malloc";
 	return NULL;

@@ -52,6 +52,9 @@ static int allocates(const struct rule *r, struct uprobe_choice *out)
 int uprobe_sample_choice(const struct rule *r, struct uprobe_choice *out)
 {
 	*out = (struct uprobe_choice){ .kind = UPROBE_ALL_CALLS };
+	/* a pool is freed with blocks that are not in the sample, and may itself not be in it */
+	if (rule_is_of_pools(r))
+		return -ENOTSUP;
 	switch (r->op) {
 	case RULE_ALLOC:
 	case RULE_REALLOC:

@@ -150,6 +150,22 @@ static bool own_extent(const struct elfimage *img, taddr entry, struct code_rang
 	return elfimage_symbol_over(img, entry, range) && range->lo == entry;
 }
 
+/*
+ * Padding behind a part of the body. Compilers put the label of what cannot be reached there: in PostgreSQL's
+ * palloc, whatever follows a call that never returns is in the cold part, and is a jump to there.
+ */
+static bool is_unreachable(const struct scan *s, taddr addr)
+{
+	struct code_range range;
+	struct insn in;
+	bool behind = false;
+
+	for (size_t i = 0; i < s->out->nextents; i++)
+		behind |= s->out->extents[i].hi == addr;
+	return behind && !elfimage_symbol_over(s->img, addr, &range) && decode_at(s->img, s->d, addr, &in) &&
+	       in.padding;
+}
+
 /* @in jumps out of what is known of the body to code that may be a part of it. */
 static int follow(struct scan *s, const struct insn *in)
 {
@@ -157,7 +173,9 @@ static int follow(struct scan *s, const struct insn *in)
 	struct code_range range;
 
 	if (!elfimage_extent(s->img, in->target, &range)) {
-		set_incomplete(b, "a jump at " PRItaddr " to code of unknown extent", in->addr);
+		if (!is_unreachable(s, in->target))
+			set_incomplete(b, "a jump at " PRItaddr " to code of unknown extent",
+				       in->addr);
 	} else if (range.lo != in->target && (elfimage_is_global(s->img, range.lo) || is_stop(s, range.lo))) {
 		set_incomplete(b, "a jump at " PRItaddr " into the middle of another function", in->addr);
 	} else if (b->nextents == BODY_EXTENTS) {

@@ -61,6 +61,14 @@ FUNCTION(
 	t_cold,
 	"test %rdi,%rdi\n je t_cold.cold\n mov %rdi,%rax\n 1: ret\n .globl t_cold_back\n t_cold_back = 1b\n");
 FUNCTION_IN(".text.t_cold", "", t_cold.cold, "test %rsi,%rsi\n je t_cold_back\n xor %eax,%eax\n ret\n");
+/* What follows a call that never returns is a jump to behind the function; t_behind: but there is code. */
+FUNCTION(t_unreachable,
+	 "test %rdi,%rdi\n je t_unreachable.cold\n mov %rdi,%rax\n ret\n .Lbehind_unreachable:\n");
+FUNCTION_IN(".text.t_cold", "", t_unreachable.cold, "call t_two_rets\n jmp .Lbehind_unreachable\n");
+asm(".pushsection .text\n.balign 32\n.globl t_behind\n.type t_behind,@function\nt_behind:\n.cfi_startproc\n"
+    "test %rdi,%rdi\n je t_behind.cold\n mov %rdi,%rax\n ret\n.cfi_endproc\n.size t_behind, .-t_behind\n"
+    ".Lbehind_behind: xor %eax,%eax\n ret\n .balign 32\n .popsection\n");
+FUNCTION_IN(".text.t_cold", "", t_behind.cold, "call t_two_rets\n jmp .Lbehind_behind\n");
 LOCAL(t_shared, "mov %rdi,%rax\n ret\n");
 FUNCTION(t_share_a, "mov $1,%edi\n jmp t_shared\n");
 FUNCTION(t_share_b, "mov $2,%edi\n jmp t_shared\n");
@@ -359,6 +367,14 @@ static void test_cold_part(void **state)
 	assert_kind(p, PLAN_EXITS, 2, 1);
 	assert_true(p->sites[0].addr < p->body.hi);
 	assert_true(p->sites[1].addr < p->body.lo || p->sites[1].addr >= p->body.hi);
+}
+
+static void test_what_cannot_be_reached(void **state)
+{
+	(void)state;
+	PLAN(&plain, "alloc t_unreachable", "alloc t_behind");
+	assert_kind(plan_of("t_unreachable"), PLAN_EXITS, 1, 1);
+	assert_kind(plan_of("t_behind"), PLAN_ENTRY_RETURN, 1, 2);
 }
 
 /*
@@ -1034,6 +1050,7 @@ int main(void)
 		cmocka_unit_test(test_shadow_stack),  cmocka_unit_test(test_tail_calls),
 		cmocka_unit_test(test_releases_passed_on),
 		cmocka_unit_test(test_callers),	      cmocka_unit_test(test_cold_part),
+		cmocka_unit_test(test_what_cannot_be_reached),
 		cmocka_unit_test(test_shared_body),   cmocka_unit_test(test_out_param),
 		cmocka_unit_test(test_moving),	      cmocka_unit_test(test_entry),
 		cmocka_unit_test(test_displaced),     cmocka_unit_test(test_scope),

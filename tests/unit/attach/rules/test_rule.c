@@ -57,6 +57,23 @@ static void test_defaults(void **state)
 	assert_expr(r, r.ptr, "arg1");
 	assert_expr(r, r.by, "1");
 	assert_int_equal(r.count.n, 0);
+	r = parsed("pool p");
+	assert_expr(r, r.ptr, "ret");
+	assert_int_equal(r.pool.n, 0);
+	assert_true(rule_at_exit(&r) && rule_allocates(&r) && rule_is_of_pools(&r));
+	r = parsed("reset r");
+	assert_expr(r, r.ptr, "arg1");
+	assert_expr(r, r.children, "1");
+	assert_false(rule_at_exit(&r));
+	r = parsed("move m pool=arg2");
+	assert_expr(r, r.ptr, "arg1");
+	assert_false(rule_at_exit(&r) || rule_needs_args(&r));
+	r = parsed("alloc a pool=*(ret-8)");
+	assert_true(rule_is_of_pools(&r) && !rule_needs_args(&r));
+	r = parsed("alloc a pool=arg1");
+	assert_true(rule_needs_args(&r));
+	r = parsed("alloc a");
+	assert_false(rule_is_of_pools(&r));
 }
 
 static void test_values(void **state)
@@ -216,6 +233,10 @@ static void test_format(void **state)
 		{ "until 0xAB", "until 0xab" },
 		{ "from a.so+0x10", "from a.so+0x10" },
 		{ "in a.so@ABCDEF01+0x10", "in a.so@abcdef01+0x10" },
+		{ "pool p ptr=*arg1 pool=arg2 tag=str(arg3)", "pool p ptr=*arg1 pool=arg2 tag=str(arg3)" },
+		{ "reset r children=1 ptr=arg1", "reset r" },
+		{ "reset r children=0", "reset r children=0" },
+		{ "move m ptr=arg2 pool=arg1", "move m ptr=arg2 pool=arg1" },
 		{ "ref r by=1 obj=arg1 count=*u32(arg1+80)", "ref r count=*u32(arg1+0x50)" },
 		{ "ref r skip=1 module=a*b if=arg1 obj=ret by=2",
 		  "ref r obj=ret by=2 if=arg1 module=a*b skip=1" },
@@ -335,6 +356,9 @@ static void test_op_names(void **state)
 	assert_string_equal(rule_op_name(RULE_UNREF), "unref");
 	assert_string_equal(rule_op_name(RULE_IN), "in");
 	assert_string_equal(rule_op_name(RULE_PROTECT), "protect");
+	assert_string_equal(rule_op_name(RULE_POOL), "pool");
+	assert_string_equal(rule_op_name(RULE_RESET), "reset");
+	assert_string_equal(rule_op_name(RULE_MOVE), "move");
 }
 
 int main(void)

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* pools: see pools.h. The members of a pool are a list, linked both ways: each can leave it at once. */
+#include "attach/events/pools.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+struct pool_node {
+	uint64_t key;
+	uint32_t pool;		/* the node that it lies in */
+	uint32_t first;		/* of its members; of a free node: the next free one */
+	uint32_t next, before;	/* among the members of its pool */
+	bool is_pool;
+};
+
+void pools_init(struct pools *p)
+{
+	*p = (struct pools){ 0 };
+	addrmap_init(&p->numbers, sizeof(uint32_t));
+}
+
+void pools_fini(struct pools *p)
+{
+	addrmap_fini(&p->numbers);
+	free(p->nodes);
+	pools_init(p);
+}
+
+size_t pools_count(const struct pools *p)
+{
+	return addrmap_count(&p->numbers);
+}
+
+/* The number of @key's node, or 0. */
+static uint32_t find(const struct pools *p, uint64_t key)
+{
+	const uint32_t *number = addrmap_get(&p->numbers, key);
+
+	return number ? *number : 0;
+}
+
+bool pools_has(const struct pools *p, uint64_t key)
+{
+	return find(p, key) != 0;
+}
+
+/* --- nodes --- */
+
+/* A node that is in no list, or 0: no memory. */
+static uint32_t new_node(struct pools *p, uint64_t key)
+{
+	uint32_t number = p->unused;
+
+	if (number) {
+		p->unused = p->nodes[number].first;
+	} else {
+		if (p->n == 0)
+			p->n = 1;
+		if (p->n == UINT32_MAX || grow_for(&p->nodes, p->n, &p->size, sizeof(*p->nodes)) < 0)
+			return 0;
+		number = (uint32_t)p->n++;
+	}
+	p->nodes[number] = (struct pool_node){ .key = key };
+	return number;
+}
+
+static void free_node(struct pools *p, uint32_t number)
+{
+	p->nodes[number].first = p->unused;
+	p->unused = number;
+}
+
+/* The node of @key, a new one if there is none; 0: no memory. */
+static uint32_t find_or_add(struct pools *p, uint64_t key)
+{
+	uint32_t number = find(p, key);
+
+	if (number)
+		return number;
+	number = new_node(p, key);
+	if (number && addrmap_put(&p->numbers, key, &number) < 0) {
+		free_node(p, number);
+		return 0;
+	}
+	return number;
+}
+
+/* --- the tree --- */
+
+static void leave_pool(struct pools *p, uint32_t number)
+{
+	struct pool_node *n = &p->nodes[number];
+
+	if (!n->pool)
+		return;
+	if (n->before)
+		p->nodes[n->before].next = n->next;
+	else
+		p->nodes[n->pool].first = n->next;
+	if (n->next)
+		p->nodes[n->next].before = n->before;
+	n->pool = n->next = n->before = 0;
+}
+
+static void enter_pool(struct pools *p, uint32_t number, uint32_t pool)
+{
+	struct pool_node *n = &p->nodes[number], *to = &p->nodes[pool];
+
+	n->pool = pool;
+	n->next = to->first;
+	if (n->next)
+		p->nodes[n->next].before = number;
+	to->first = number;
+	to->is_pool = true;
+}
+
+static bool lies_in(const struct pools *p, uint32_t number, uint32_t pool)
+{
+	while (number && number != pool)
+		number = p->nodes[number].pool;
+	return number != 0;
+}
+
+int pools_put(struct pools *p, uint64_t key, const uint64_t *pool, bool is_pool)
+{
+	uint32_t number = find_or_add(p, key), to = 0;
+
+	if (!number)
+		return -ENOMEM;
+	p->nodes[number].is_pool |= is_pool;
+	leave_pool(p, number);
+	if (!pool)
+		return 0;
+	to = find_or_add(p, *pool);
+	if (!to)
+		return -ENOMEM;
+	if (!lies_in(p, to, number))
+		enter_pool(p, number, to);
+	return 0;
+}
+
+static void remove_node(struct pools *p, uint32_t number)
+{
+	leave_pool(p, number);
+	while (p->nodes[number].first)
+		leave_pool(p, p->nodes[number].first);
+	addrmap_del(&p->numbers, p->nodes[number].key, NULL);
+	free_node(p, number);
+}
+
+void pools_remove(struct pools *p, uint64_t key)
+{
+	uint32_t number = find(p, key);
+
+	if (number)
+		remove_node(p, number);
+}
+
+static void ignore(void *ctx, uint64_t key)
+{
+	(void)ctx, (void)key;
+}
+
+int pools_rename(struct pools *p, uint64_t from, uint64_t to)
+{
+	uint32_t number = find(p, from);
+
+	if (!number || from == to)
+		return 0;
+	pools_empty(p, to, ignore, NULL);
+	pools_remove(p, to);
+	/* it may have been in what was removed */
+	number = find(p, from);
+	if (!number)
+		return 0;
+	if (addrmap_put(&p->numbers, to, &number) < 0)
+		return -ENOMEM;
+	addrmap_del(&p->numbers, from, NULL);
+	p->nodes[number].key = to;
+	return 0;
+}
+
+void pools_empty(struct pools *p, uint64_t key, pools_removed *removed, void *ctx)
+{
+	const uint32_t root = find(p, key);
+	uint32_t at = root;
+
+	while (root && p->nodes[root].first) {
+		uint32_t pool;
+
+		while (p->nodes[at].first)
+			at = p->nodes[at].first;
+		pool = p->nodes[at].pool;
+		removed(ctx, p->nodes[at].key);
+		remove_node(p, at);
+		at = pool;
+	}
+}
+
+void pools_empty_shallow(struct pools *p, uint64_t key, pools_removed *removed, void *ctx)
+{
+	const uint32_t root = find(p, key);
+	uint32_t next;
+
+	for (uint32_t at = root ? p->nodes[root].first : 0; at; at = next) {
+		next = p->nodes[at].next;
+		if (p->nodes[at].is_pool)
+			continue;
+		removed(ctx, p->nodes[at].key);
+		remove_node(p, at);
+	}
+}
