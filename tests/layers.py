@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base",
+    "heap": "base heap/snapshot heap/glibc",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
     "heap/reach": "base heap heap/snapshot heap/glibc",

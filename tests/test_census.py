@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The census (heap/glibc/census.h), compared with a victim's own record of its blocks, with four versions of
+"""The census (heap/census.h), compared with a victim's own record of its blocks, with four versions of
 glibc.
 
 tests/tools/censor reads the record and the heap from the same snapshot. Each live block must be listed, with

@@ -10,7 +10,7 @@
 enum { JEMALLOC, TCMALLOC, MIMALLOC, MUSL, ALLOCATORS };
 
 /* A function that only this allocator has, whatever prefix it was built with; a part of its file's name. */
-static const struct allocator {
+static const struct allocator_seen {
 	const char *name, *functions[3], *file;
 } allocators[ALLOCATORS] = {
 	[JEMALLOC] = { "jemalloc", { "mallctl", "je_mallctl", "_rjem_mallctl" }, "jemalloc" },
@@ -21,7 +21,7 @@ static const struct allocator {
 
 #define FUNCTIONS (sizeof(allocators->functions) / sizeof(*allocators->functions))
 
-static bool has_functions(const struct module *m, const struct allocator *a)
+static bool has_functions(const struct module *m, const struct allocator_seen *a)
 {
 	taddr at;
 
@@ -31,7 +31,7 @@ static bool has_functions(const struct module *m, const struct allocator *a)
 	return false;
 }
 
-static const struct allocator *by_file(const char *file)
+static const struct allocator_seen *by_file(const char *file)
 {
 	/* musl's own, where it is not called by its other name; glibc's is libc.so.6 */
 	if (!strcmp(file, "libc.so"))
@@ -42,7 +42,7 @@ static const struct allocator *by_file(const char *file)
 	return NULL;
 }
 
-static const struct allocator *by_functions(const struct module *m)
+static const struct allocator_seen *by_functions(const struct module *m)
 {
 	for (size_t i = 0; i < ALLOCATORS; i++)
 		if (has_functions(m, &allocators[i]))
@@ -51,7 +51,7 @@ static const struct allocator *by_functions(const struct module *m)
 }
 
 /* @a: NULL: one without a name here. */
-static bool put(struct strbuf *out, const struct allocator *a, const char *file)
+static bool put(struct strbuf *out, const struct allocator_seen *a, const char *file)
 {
 	strbuf_puts(out, a ? a->name : "the malloc");
 	strbuf_puts(out, a ? " (" : " of ");
@@ -60,33 +60,41 @@ static bool put(struct strbuf *out, const struct allocator *a, const char *file)
 	return true;
 }
 
-bool scan_allocator_of_process(const struct modules *ms, struct strbuf *out)
+/* @a: NULL: one that has no name here, and cannot be listed. */
+static bool is_listed(const struct census *c, const struct allocator_seen *a)
+{
+	return a && census_lists(c, a->name);
+}
+
+bool scan_allocator_of_process(const struct modules *ms, const struct census *c, struct strbuf *out)
 {
 	const struct module *m = linker_binds(ms, "malloc");
-	const struct allocator *a;
+	const struct allocator_seen *a;
 
 	if (m && !module_is_glibc(m)) {
 		a = by_functions(m);
-		return put(out, a ? a : by_file(m->name), m->name);
+		a = a ? a : by_file(m->name);
+		if (!is_listed(c, a))
+			return put(out, a, m->name);
 	}
 	for (size_t i = 0; i < modules_count(ms); i++) {
 		m = modules_at(ms, i);
 		a = m->img && !m->gone ? by_functions(m) : NULL;
-		if (a)
+		if (a && !is_listed(c, a))
 			return put(out, a, m->name);
 	}
 	return false;
 }
 
-bool scan_allocator_of_core(const struct snapshot *s, struct strbuf *out)
+bool scan_allocator_of_core(const struct snapshot *s, const struct census *c, struct strbuf *out)
 {
 	for (size_t i = 0; i < s->maps.n; i++) {
 		const char *path = s->maps.maps[i].path, *slash = strrchr(path, '/');
 		const char *file = slash ? slash + 1 : path;
-		const struct allocator *a = by_file(file);
+		const struct allocator_seen *a = by_file(file);
 
 		/* a file of that name that is only data, as a log, has no code */
-		if (a && (strstr(file, ".so") || strstr(file, "ld-musl")))
+		if (a && !is_listed(c, a) && (strstr(file, ".so") || strstr(file, "ld-musl")))
 			return put(out, a, file);
 	}
 	return false;

@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 #include "heap/snapshot/core.h"
 #include "heap/snapshot/snapshot.h"
 #include "tests/tools/heapimage.h"
@@ -353,7 +353,7 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 	printf(", \"main_arena\": %" PRIu64 ", \"own\": %zu, \"areas\": %zu, \"mmapped_claimed\": [%" PRId64
 	       ", %" PRId64 "], \"foreign\": %" PRIu64 ", \"unseen\": %" PRIu64
 	       ", \"repaired\": %zu, \"between\": %zu",
-	       c->main_arena, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed,
+	       c->narenas ? c->arenas[0].at : 0, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed,
 	       (int64_t)c->mmapped_claimed, c->foreign_bytes, c->unseen_bytes, c->repaired, c->between);
 	print_sum("mmapped", &c->mmapped);
 	print_arenas(c);
@@ -430,7 +430,7 @@ static void dump(const struct snapshot *s, const struct census *c, const char *p
 		die(path);
 	for (size_t i = 0; i < s->maps.n; i++) {
 		const struct mapping *m = &s->maps.maps[i];
-		bool whole = has_area(c, m) || (c->main_arena >= m->lo && c->main_arena < m->hi);
+		bool whole = has_area(c, m) || (c->narenas && c->arenas[0].at >= m->lo && c->arenas[0].at < m->hi);
 
 		if (!(m->perms & MAPPING_WRITE))
 			continue;

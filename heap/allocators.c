@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/allocators.h"
+
+#include <string.h>
+
+#include "heap/glibc/glibc_census.h"
+
+const struct allocator allocators[] = {
+	{ "glibc", "glibc's malloc", glibc_census },
+	{ 0 },
+};
+
+const char *allocators_text(const char *name)
+{
+	for (const struct allocator *a = allocators; a->name; a++)
+		if (!strcmp(a->name, name))
+			return a->text;
+	return name;
+}
