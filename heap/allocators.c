@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "heap/glibc/glibc_census.h"
+#include "heap/musl/musl.h"
 
 const struct allocator allocators[] = {
 	{ "glibc", "glibc's malloc", glibc_census },
+	{ "musl", "musl's malloc", musl_census },
 	{ 0 },
 };
 

@@ -6,20 +6,21 @@
 #include <string.h>
 
 #include "attach/target/linker.h"
+#include "heap/allocators.h"
 
 enum { JEMALLOC, TCMALLOC, MIMALLOC, MUSL, ALLOCATORS };
 
 /* A function that only this allocator has, whatever prefix it was built with; a part of its file's name. */
 static const struct allocator_seen {
 	const char *name, *functions[3], *file;
-} allocators[ALLOCATORS] = {
+} seen[ALLOCATORS] = {
 	[JEMALLOC] = { "jemalloc", { "mallctl", "je_mallctl", "_rjem_mallctl" }, "jemalloc" },
 	[TCMALLOC] = { "tcmalloc", { "tc_malloc", "tc_malloc_size" }, "tcmalloc" },
 	[MIMALLOC] = { "mimalloc", { "mi_malloc", "mi_version" }, "mimalloc" },
-	[MUSL] = { "musl's malloc", { NULL }, "musl" },
+	[MUSL] = { "musl", { NULL }, "musl" },
 };
 
-#define FUNCTIONS (sizeof(allocators->functions) / sizeof(*allocators->functions))
+#define FUNCTIONS (sizeof(seen->functions) / sizeof(*seen->functions))
 
 static bool has_functions(const struct module *m, const struct allocator_seen *a)
 {
@@ -35,25 +36,25 @@ static const struct allocator_seen *by_file(const char *file)
 {
 	/* musl's own, where it is not called by its other name; glibc's is libc.so.6 */
 	if (!strcmp(file, "libc.so"))
-		return &allocators[MUSL];
+		return &seen[MUSL];
 	for (size_t i = 0; i < ALLOCATORS; i++)
-		if (strstr(file, allocators[i].file))
-			return &allocators[i];
+		if (strstr(file, seen[i].file))
+			return &seen[i];
 	return NULL;
 }
 
 static const struct allocator_seen *by_functions(const struct module *m)
 {
 	for (size_t i = 0; i < ALLOCATORS; i++)
-		if (has_functions(m, &allocators[i]))
-			return &allocators[i];
+		if (has_functions(m, &seen[i]))
+			return &seen[i];
 	return NULL;
 }
 
 /* @a: NULL: one without a name here. */
 static bool put(struct strbuf *out, const struct allocator_seen *a, const char *file)
 {
-	strbuf_puts(out, a ? a->name : "the malloc");
+	strbuf_puts(out, a ? allocators_text(a->name) : "the malloc");
 	strbuf_puts(out, a ? " (" : " of ");
 	strbuf_text(out, file);
 	strbuf_puts(out, a ? ")" : "");
