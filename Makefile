@@ -102,6 +102,8 @@ VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpa
 # Where there is a toolchain.
 RUSTC ?= $(shell command -v rustc)
 VICTIMS += $(if $(RUSTC),$(patsubst tests/victims/%.rs,build/victims/%,$(wildcard tests/victims/*.rs)))
+MUSL_CC ?= $(shell command -v musl-gcc)
+VICTIMS += $(if $(MUSL_CC),$(foreach v,hoard loser,build/victims/$(v)_musl build/victims/$(v)_musl_static))
 VICTIM_FLAGS := -O2 -g -pthread
 
 # A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
@@ -231,6 +233,15 @@ build/victims/lib%.so: tests/victims/lib%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -shared -fPIC -o $@ $<
 
+# Stripped, if static: nothing but structure shows what is in it.
+build/victims/%_musl: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(MUSL_CC) $(VICTIM_FLAGS) -MMD -MP -o $@ $<
+
+build/victims/%_musl_static: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(MUSL_CC) $(VICTIM_FLAGS) -static -s -MMD -MP -o $@ $<
+
 build/victims/%_static: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -static -o $@ $<
@@ -297,7 +308,6 @@ build/fault/%: tests/fault/%.c
 # The targets of tests/real, where what they are built with is installed. Stripped, as packages are.
 GLUSTER_FLAGS := -DGF_LINUX_HOST_OS=1 -DSIZEOF_LONG=8 -DSIZEOF_INT=4 -DHAVE_ATOMIC_BUILTINS=1 -D_FILE_OFFSET_BITS=64 \
 	-isystem /usr/include/glusterfs -isystem /usr/include/uuid
-MUSL_CC ?= $(shell command -v musl-gcc)
 REAL := build/real/ovs_leak.so build/real/allocs_static \
 	$(if $(wildcard /usr/include/glusterfs/xlator.h),build/real/leaky_xlator.so build/real/passing_xlator.so) \
 	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "heap/classify/classify.h"
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 
 #define CLASSES 1000u
 

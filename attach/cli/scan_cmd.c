@@ -14,6 +14,7 @@
 #include "attach/scan/scan_pointers.h"
 #include "attach/target/openfiles.h"
 #include "base/log.h"
+#include "heap/allocators.h"
 
 #define MANY 100	/* blocks */
 
@@ -27,12 +28,23 @@ static struct summary_sum sum_of(const struct census_sum *s)
 static void add_arena(struct scan_report *r, const struct census_arena *a)
 {
 	scan_add_arena(r, &(struct scan_arena){
-		.at = a->at, .system_bytes = a->system_bytes, .walked_bytes = a->walked_bytes,
+		.at = a->at, .allocator = a->allocator, .system_bytes = a->system_bytes, .walked_bytes = a->walked_bytes,
 		.used = sum_of(&a->used),
 		.fast = sum_of(&a->fast), .tcache = sum_of(&a->tcache), .bins = sum_of(&a->bins),
 		.top_bytes = a->top_bytes,
 		.other_bytes = a->other_bytes,
 	});
+}
+
+/* "glibc's malloc and jemalloc" */
+static const char *text_of_listed(struct scan *sc)
+{
+	const struct census *c = &sc->census;
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+	for (size_t i = 0; i < c->nlisted; i++)
+		strbuf_printf(&sb, "%s%s", i ? " and " : "", allocators_text(c->listed[i]));
+	return summary_string(&sc->report.summary, strbuf_str(&sb));
 }
 
 /* Why no blocks are listed. */
@@ -41,12 +53,15 @@ static void explain_unknown(struct scan *sc)
 	struct scan_heap *heap = &sc->report.heap;
 	cleanup_strbuf struct strbuf why = STRBUF_INIT;
 
+	if (*sc->census.unread) {
+		heap->layout = summary_string(&sc->report.summary, sc->census.unread);
+		return;
+	}
 	if (!heap->other) {
 		heap->layout = summary_string(&sc->report.summary, sc->census.problem.what);
 		return;
 	}
-	strbuf_printf(&why, "its allocator is %s, and a scan reads only the heap of glibc's malloc",
-		      heap->other);
+	strbuf_printf(&why, "its allocator is %s, which a scan cannot read", heap->other);
 	heap->layout = summary_string(&sc->report.summary, strbuf_str(&why));
 }
 
@@ -62,10 +77,12 @@ static void add_heap(struct scan *sc)
 		return;
 	}
 	v->allocator = r->heap.layout = summary_string(&r->summary, c->layout);
+	r->heap.listed = text_of_listed(sc);
 	if (r->heap.other)
-		summary_note(&r->summary,
-			     "these are only blocks of glibc's malloc: those of %s are not listed",
-			     r->heap.other);
+		summary_note(&r->summary, "these are only blocks of %s: those of %s are not listed",
+			     r->heap.listed, r->heap.other);
+	if (*c->unread)
+		summary_note(&r->summary, "%s", c->unread);
 	r->heap.adds_up = census_adds_up(c);
 	r->heap.mmapped = sum_of(&c->mmapped);
 	r->heap.mmapped_claimed = c->mmapped_claimed;

@@ -16,7 +16,7 @@
 #include "attach/watch/attached.h"
 #include "base/duration.h"
 #include "base/log.h"
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 #include "heap/reach/dtvs.h"
 #include "heap/snapshot/backing.h"
 #include "report/model/scan.h"
@@ -156,12 +156,12 @@ static int count(const struct scan_live *sc)
 
 /* --- all --- */
 
-/* glibc's malloc may have been used, too: by code loaded before the other allocator, or by its own name. */
+/* One whose blocks are not listed, instead of those that are, or beside them. */
 static void find_allocator(const struct scan_live *sc)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT;
 
-	if (scan_allocator_of_process(*sc->modules, &name))
+	if (scan_allocator_of_process(*sc->modules, sc->census, &name))
 		sc->report->heap.other = summary_string(&sc->report->summary, strbuf_str(&name));
 }
 

@@ -8,6 +8,7 @@
 
 #include "attach/scan/scan_allocator.h"
 #include "base/log.h"
+#include "heap/census_take.h"
 #include "heap/reach/dtvs.h"
 
 static int open_core(struct scan *sc)
@@ -40,7 +41,7 @@ static void find_allocator(struct scan *sc)
 {
 	cleanup_strbuf struct strbuf name = STRBUF_INIT;
 
-	if (scan_allocator_of_core(&sc->snapshot, &name))
+	if (scan_allocator_of_core(&sc->snapshot, &sc->census, &name))
 		sc->report.heap.other = summary_string(&sc->report.summary, strbuf_str(&name));
 }
 

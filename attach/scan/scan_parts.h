@@ -12,7 +12,7 @@
 #include "attach/target/modules.h"
 #include "attach/target/target.h"
 #include "heap/classify/classify.h"
-#include "heap/glibc/census.h"
+#include "heap/census.h"
 #include "heap/reach/reach.h"
 #include "heap/snapshot/backing.h"
 #include "heap/snapshot/core.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "heap/census_take.h"
 #include "heap/reach/dtvs.h"
 
 #define BLOCKS_LIMIT (UINT32_MAX - 2)	/* as reach has it */

@@ -28,7 +28,7 @@
 #include "attach/events/recorder.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "heap/glibc/census.h"
+#include "heap/census.h"
 #include "heap/reach/reach.h"
 #include "heap/snapshot/snapshot.h"
 #include "report/ledger/ledger.h"

@@ -25,13 +25,14 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "heap/glibc/census.h"
+#include "heap/census.h"
 #include "heap/snapshot/snapshot.h"
 #include "heap/snapshot/snapshot_cursor.h"
 
 #define GLIBC_BINS 127u			/* each a pair of words: bin_at(1) to bin_at(127) */
 #define GLIBC_MINSIZE 32u
 #define GLIBC_ALIGN 16u
+#define GLIBC_HEAD 8u			/* what a chunk has besides its block's usable bytes */
 #define GLIBC_FASTBINS 10u
 #define GLIBC_PREV_INUSE 1u
 #define GLIBC_MMAPPED 2u
@@ -215,11 +216,6 @@ must_check int glibc_mark_orphan(struct glibc *g, taddr at);
 
 /* Walk all regions, and fill the census. 0 or -ENOMEM. */
 must_check int glibc_walk(struct glibc *g);
-
-/* --- glibc_take.c --- */
-
-/* No more blocks will come: unmap the unused room. */
-void glibc_trim_blocks(struct census *c);
 
 /* --- glibc_late.c --- */
 

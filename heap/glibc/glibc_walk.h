@@ -6,6 +6,7 @@
 #ifndef MM_GLIBC_WALK_H
 #define MM_GLIBC_WALK_H
 
+#include "heap/census_blocks.h"
 #include "heap/glibc/glibc.h"
 
 /*
@@ -53,18 +54,11 @@ static inline bool walk_is_head(const struct walk *w, taddr at, uint64_t head)
 /* Room for all blocks that there can be. false: no memory. */
 bool take_reserve(struct glibc *g);
 
-/* If the room is full after all: more room, or false. */
-bool take_grow(struct census *c);
-
 /* A block of the program's, or an arena's memory, into the census; without memory: g->no_memory. */
 static inline void take_block(struct glibc *g, taddr addr, uint64_t size)
 {
-	struct census *c = g->c;
-
-	if (c->nblocks == c->block_room && !take_grow(c))
+	if (!census_blocks_add(g->c, addr, size))
 		g->no_memory = true;
-	else
-		c->blocks[c->nblocks++] = (struct block){ addr, size };
 }
 
 void take_area(struct glibc *g, taddr lo, taddr hi, uint32_t arena);

@@ -48,7 +48,7 @@ static struct census_arena *arena_of(struct census *c, taddr addr)
 /* Block number @i no longer counts as the program's; its element stays for now, with an impossible size. */
 static void set_apart(struct census *c, size_t i, struct census_arena *arena)
 {
-	const uint64_t chunk = c->blocks[i].size + 8;
+	const uint64_t chunk = c->blocks[i].size + arena->head_bytes;
 
 	c->own[c->nown++] = c->blocks[i];
 	arena->used.blocks--;

@@ -8,7 +8,7 @@
 #define MM_DTVS_H
 
 #include "base/cleanup.h"
-#include "heap/glibc/census.h"
+#include "heap/census.h"
 #include "heap/snapshot/snapshot.h"
 
 /*

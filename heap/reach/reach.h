@@ -26,7 +26,7 @@
 #include "base/strbuf.h"
 #include "base/verdict.h"
 #include "heap/block.h"
-#include "heap/glibc/census.h"
+#include "heap/census.h"
 #include "heap/snapshot/snapshot.h"
 
 /*

@@ -60,9 +60,8 @@ static void add_census(struct ranges *r, const struct census *c, bool areas)
 {
 	for (size_t i = 0; i < c->nareas && areas; i++)
 		add(r, c->areas[i].lo, c->areas[i].hi);
-	add(r, c->main_arena, c->main_arena + c->main_arena_size);
 	for (size_t i = 0; i < c->narenas; i++)
-		add(r, c->arenas[i].at, c->arenas[i].at + c->main_arena_size);
+		add(r, c->arenas[i].at, c->arenas[i].at + c->arenas[i].state_bytes);
 }
 
 static const struct census *known_census(const struct reach_input *in)

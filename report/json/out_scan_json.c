@@ -39,6 +39,7 @@ static void put_arena(struct strbuf *sb, const struct scan_arena *a)
 	json_sum(sb, ", ", "bins", &a->bins);
 	json_number(sb, ", ", "top", a->top_bytes);
 	json_number(sb, ", ", "other", a->other_bytes);
+	json_text(sb, ", ", "allocator", a->allocator);
 	strbuf_putc(sb, '}');
 }
 

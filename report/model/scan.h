@@ -30,6 +30,7 @@ struct scan_memory {
 /* Sums of one arena; bytes are those of chunks, with the allocator's headers. */
 struct scan_arena {
 	taddr at;
+	const char *allocator;		/* "glibc"; a constant */
 	uint64_t system_bytes;		/* what the arena's own record says it has obtained from the system */
 	uint64_t walked_bytes;		/* what was found in it */
 	struct summary_sum used, fast, tcache, bins;
@@ -37,9 +38,10 @@ struct scan_arena {
 };
 
 struct scan_heap {
-	bool known;			/* it is the C library's allocator, and its layout is known */
+	bool known;			/* an allocator was found whose layout is known */
 	const char *layout;		/* which one; if it is not known, why */
-	/* "jemalloc (libjemalloc.so.2)", instead of it or beside it: its blocks are not listed. NULL: none */
+	const char *listed;		/* whose blocks are listed: "glibc's malloc"; set if known */
+	/* "jemalloc (libjemalloc.so.2)", instead of these or beside them: its blocks are not listed. NULL: none */
 	const char *other;
 	bool adds_up;			/* its own figures and ours agree */
 	struct scan_arena *arenas;

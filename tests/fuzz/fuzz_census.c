@@ -3,7 +3,7 @@
  * census: memory with any contents. It ends, what it lists is sorted and lies in its areas, and sums are not
  * more than there is.
  */
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 
 #include "tests/fuzz/fuzz.h"
 #include "tests/tools/heapimage.h"

@@ -5,12 +5,17 @@
  *
  *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] [-d IMAGE] PID | -c FILE
  *	censor -t ADDRESS -s STEPS PID
+ *	censor -t ADDRESS -f FLIPS PID
  *
  * -b lists the blocks too; -d writes an image for the fuzzer of the census (heapimage.h). With -r, a census
  * that does not add up is taken again, as a user of the census would.
  *
  * With -s one thread runs instruction by instruction, with a census after each: every state that a stop can
  * find. What is wrong is printed, and a line for all.
+ *
+ * With -f one byte of what is the allocator's is changed in the copy, the census taken, the byte put back; and so
+ * on. What is counted: censuses that were not in order; and those that add up and are not equal to the truth,
+ * in which blocks there are, or only in how large they are.
  *
  * Truth and heap are read from the same snapshot, so that they are of the same moment.
  */
@@ -27,7 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 #include "heap/snapshot/core.h"
 #include "heap/snapshot/snapshot.h"
 #include "tests/tools/heapimage.h"
@@ -305,9 +310,9 @@ static void print_arenas(const struct census *c)
 	for (size_t i = 0; i < c->narenas; i++) {
 		const struct census_arena *a = &c->arenas[i];
 
-		printf("%s{\"at\": %" PRIu64 ", \"system\": %" PRIu64 ", \"walked\": %" PRIu64
+		printf("%s{\"allocator\": \"%s\", \"at\": %" PRIu64 ", \"system\": %" PRIu64 ", \"walked\": %" PRIu64
 		       ", \"top\": %" PRIu64 ", \"other\": %" PRIu64,
-		       i ? ", " : "", a->at, a->system_bytes, a->walked_bytes, a->top_bytes, a->other_bytes);
+		       i ? ", " : "", a->allocator, a->at, a->system_bytes, a->walked_bytes, a->top_bytes, a->other_bytes);
 		print_sum("used", &a->used);
 		print_sum("fast", &a->fast);
 		print_sum("tcache", &a->tcache);
@@ -353,7 +358,7 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 	printf(", \"main_arena\": %" PRIu64 ", \"own\": %zu, \"areas\": %zu, \"mmapped_claimed\": [%" PRId64
 	       ", %" PRId64 "], \"foreign\": %" PRIu64 ", \"unseen\": %" PRIu64
 	       ", \"repaired\": %zu, \"between\": %zu",
-	       c->main_arena, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed,
+	       c->narenas ? c->arenas[0].at : 0, c->nown, c->nareas, (int64_t)c->mmapped_chunks_claimed,
 	       (int64_t)c->mmapped_claimed, c->foreign_bytes, c->unseen_bytes, c->repaired, c->between);
 	print_sum("mmapped", &c->mmapped);
 	print_arenas(c);
@@ -363,7 +368,7 @@ struct wish {
 	pid_t pid;
 	const char *core, *image;
 	taddr truth;
-	unsigned stops, retries, steps;
+	unsigned stops, retries, steps, flips;
 	bool blocks;
 };
 
@@ -430,7 +435,7 @@ static void dump(const struct snapshot *s, const struct census *c, const char *p
 		die(path);
 	for (size_t i = 0; i < s->maps.n; i++) {
 		const struct mapping *m = &s->maps.maps[i];
-		bool whole = has_area(c, m) || (c->main_arena >= m->lo && c->main_arena < m->hi);
+		bool whole = has_area(c, m) || (c->narenas && c->arenas[0].at >= m->lo && c->arenas[0].at < m->hi);
 
 		if (!(m->perms & MAPPING_WRITE))
 			continue;
@@ -539,6 +544,106 @@ static void step(const struct wish *w)
 	       out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
 }
 
+/* --- a byte at a time --- */
+
+static uint64_t below(uint64_t n)
+{
+	static uint64_t rng = 88172645463325252u;
+
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return rng % n;
+}
+
+/* A byte that is the allocator's own, as likely as not one that matters. */
+static taddr any_place(const struct census *c)
+{
+	const struct census_area *area = &c->areas[below(c->nareas)];
+	const struct census_arena *arena = &c->arenas[below(c->narenas)];
+
+	switch (below(4)) {
+	case 0: return c->blocks[below(c->nblocks)].addr - 8 + below(8);
+	case 1: return arena->at + below(arena->state_bytes ? arena->state_bytes : 8);
+	case 2: return area->lo + below(area->hi - area->lo < 4096 ? area->hi - area->lo : 4096);
+	default: return area->lo + below(area->hi - area->lo);
+	}
+}
+
+/* The byte at @at in the copy; NULL: it is not there, or a block's. */
+static uint8_t *own_byte(const struct snapshot *s, const struct census *c, taddr at)
+{
+	uint64_t n;
+	const uint8_t *byte = snapshot_bytes(s, at, &n);
+
+	return n && block_over(c->blocks, c->nblocks, at) == c->nblocks ? (uint8_t *)(uintptr_t)byte : NULL;
+}
+
+static bool in_order(const struct census *c)
+{
+	for (size_t i = 1; i < c->nblocks; i++)
+		if (c->blocks[i].addr < c->blocks[i - 1].addr + c->blocks[i - 1].size ||
+		    c->blocks[i].addr == c->blocks[i - 1].addr)
+			return false;
+	for (size_t i = 1; i < c->nareas; i++)
+		if (c->areas[i].lo < c->areas[i - 1].hi)
+			return false;
+	return true;
+}
+
+struct flipped {
+	uint64_t flips, noticed, unnoticed, resized, disorder;
+	taddr example;
+};
+
+static void flip_once(const struct snapshot *s, const struct known *k, uint8_t *byte, taddr at, struct flipped *f)
+{
+	const uint8_t was = *byte;
+	struct census c;
+	struct difference d;
+
+	*byte ^= (uint8_t)(1 + below(255));
+	if (census_take(s, &c) < 0)
+		die("census");
+	compare(&c, k, &d);
+	f->flips++;
+	f->noticed += !census_adds_up(&c);
+	f->disorder += !in_order(&c);
+	if (census_adds_up(&c) && (d.missing || d.extra)) {
+		f->unnoticed++;
+		f->example = at;
+	}
+	f->resized += census_adds_up(&c) && d.wrong_size && !d.missing && !d.extra;
+	census_fini(&c);
+	*byte = was;
+}
+
+static void flip(const struct wish *w)
+{
+	struct flipped f = { 0 };
+	struct snapshot s;
+	struct census c;
+	struct known k;
+
+	take_snapshot(w->pid, &s);
+	if (census_take(&s, &c) < 0)
+		die("census");
+	read_truth(&s, w->truth, &k);
+	for (unsigned tries = 0; f.flips < w->flips && tries < 20 * w->flips; tries++) {
+		const taddr at = any_place(&c);
+		uint8_t *byte = own_byte(&s, &c, at);
+
+		if (byte)
+			flip_once(&s, &k, byte, at, &f);
+	}
+	printf("{\"flips\": %" PRIu64 ", \"noticed\": %" PRIu64 ", \"unnoticed\": %" PRIu64 ", \"resized\": %" PRIu64
+	       ", \"disorder\": %" PRIu64 ", \"example\": %" PRIu64 "}\n",
+	       f.flips, f.noticed, f.unnoticed, f.resized, f.disorder, f.example);
+	free(k.blocks);
+	census_fini(&c);
+	snapshot_fini(&s);
+}
+
 static void once(const struct wish *w)
 {
 	struct snapshot s;
@@ -587,13 +692,14 @@ int main(int argc, char **argv)
 	struct wish w = { .stops = 1 };
 	int o;
 
-	while ((o = getopt(argc, argv, "t:n:r:bc:s:d:")) != -1) {
+	while ((o = getopt(argc, argv, "t:n:r:bc:s:f:d:")) != -1) {
 		switch (o) {
 		case 't': w.truth = strtoull(optarg, NULL, 0); break;
 		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'r': w.retries = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 's': w.steps = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'd': w.image = optarg; break;
+		case 'f': w.flips = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'b': w.blocks = true; break;
 		case 'c': w.core = optarg; break;
 		default: return 2;
@@ -602,8 +708,8 @@ int main(int argc, char **argv)
 	if (!w.core && optind < argc)
 		w.pid = atoi(argv[optind]);
 	if (!w.core && w.pid <= 0) {
-		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-b] [-d IMAGE] PID | "
-		      "-c FILE\n",
+		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-f FLIPS] [-b] "
+		      "[-d IMAGE] PID | -c FILE\n",
 		      stderr);
 		return 2;
 	}
@@ -612,6 +718,10 @@ int main(int argc, char **argv)
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
 	if (w.steps) {
 		step(&w);
+		return 0;
+	}
+	if (w.flips) {
+		flip(&w);
 		return 0;
 	}
 	srand((unsigned)w.pid);

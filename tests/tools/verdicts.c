@@ -16,7 +16,7 @@
 
 #include "attach/control/link.h"
 #include "attach/snapshot/pause.h"
-#include "heap/glibc/census.h"
+#include "heap/census_take.h"
 #include "heap/reach/reach.h"
 #include "heap/snapshot/backing.h"
 #include "heap/snapshot/core.h"

@@ -58,10 +58,11 @@ static inline void scan_example_heap(struct scan_report *r)
 {
 	r->heap.known = true;
 	r->heap.layout = "glibc 2.32 to 2.41";
+	r->heap.listed = "glibc's malloc";
 	r->heap.mmapped = (struct summary_sum){ 1, 135168 };
 	r->heap.mmapped_claimed = 135168;
 	r->heap.unseen_bytes = 4096;
-	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .system_bytes = 10 << 20,
+	scan_add_arena(r, &(struct scan_arena){ .at = 0x7f0000000c60, .allocator = "glibc", .system_bytes = 10 << 20,
 						.walked_bytes = 9 << 20, .used = { 3900, 5 << 20 },
 						.fast = { 2, 64 }, .tcache = { 7, 700 },
 						.bins = { 30, 3 << 20 }, .top_bytes = 1 << 20,

@@ -122,7 +122,7 @@ static void put_other(struct strbuf *sb, const struct scan_report *r)
 {
 	if (!r->heap.known || !r->heap.other)
 		return;
-	strbuf_puts(sb, "only blocks of glibc's malloc are listed, none of ");
+	strbuf_printf(sb, "only blocks of %s are listed, none of ", r->heap.listed);
 	strbuf_text(sb, r->heap.other);
 	strbuf_puts(sb, "; ");
 	put_instead(sb, r);

@@ -20,8 +20,8 @@ static void put_instead(struct strbuf *sb, const struct scan_trace *t)
 {
 	strbuf_puts(sb, "these are only the blocks that were live when the watch ended, ");
 	put_time(sb, t);
-	strbuf_puts(sb, " before this scan: whether they are still allocated is not known, as the allocator "
-			"is not glibc's\n");
+	strbuf_puts(sb, " before this scan: whether they are still allocated is not known, as the "
+			"allocator's memory cannot be read\n");
 }
 
 static void put_end(struct strbuf *sb, const struct scan_trace *t)

@@ -50,7 +50,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	glibc_trim_blocks(&census);
+	census_blocks_trim(&census);
 	census_fini(&census);
 	free(glibc.arenas);
 	free(glibc.regions);

@@ -48,6 +48,7 @@ static void init(struct process *p, taddr sp)
 	example_thread(&p->m, 1000, sp)->regs.fs_base = SELF;
 	example_seal(&p->m);
 	p->area = (struct census_area){ HEAP, HEAP + 0x1000, 0 };
+	p->arena.head_bytes = 8;
 	p->arena.used = (struct census_sum){ 2, BLOCK_SIZE + 8 + 0x90 };
 	p->c.known = true;
 	p->c.nblocks = 2;

@@ -234,15 +234,13 @@ static void test_no_roots(void **state)
 	struct heap *h = heap_new();
 	const size_t a = add(h, 24), b = add(h, 24), c = add(h, 24), d = add(h, 24);
 	struct block own = { HEAP + 0x8000, 0x100 }, quiet = { DATA + 64, 16 };
-	struct census_arena arena = { .at = DATA + 128 };
+	struct census_arena arena = { .at = DATA + 128, .state_bytes = 64 };
 
 	(void)state;
 	h->heap[0x4000 / 8] = addr(h, a);
 	h->data[8] = addr(h, b);
 	h->data[17] = addr(h, c);
 	h->heap[0x8010 / 8] = addr(h, d);
-	h->census.main_arena = DATA + 128;
-	h->census.main_arena_size = 64;
 	h->census.arenas = &arena;
 	h->census.narenas = 1;
 	h->census.own = &own;

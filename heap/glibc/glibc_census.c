@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "heap/glibc/census.h"
+#include "heap/glibc/glibc_census.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 
-#include "base/statusline.h"
-#include "base/addr_search.h"
+#include "heap/census_blocks.h"
 #include "heap/glibc/glibc.h"
 
 /* Versions with the same form of tcaches are distinguished by their links, if something was freed. */
@@ -40,8 +37,6 @@ static int make_arenas(struct glibc *g)
 	struct census *c = g->c;
 
 	c->known = true;
-	c->main_arena = g->arenas[0].at;
-	c->main_arena_size = g->layout.bins + GLIBC_STATE_END;
 	c->mmapped_claimed = g->param.at ? g->param.mmapped_mem : UINT64_MAX;
 	c->mmapped_chunks_claimed = (uint64_t)g->param.n_mmaps;
 	c->arenas = calloc(g->narenas, sizeof(*c->arenas));
@@ -50,6 +45,8 @@ static int make_arenas(struct glibc *g)
 	c->narenas = g->narenas;
 	for (size_t i = 0; i < g->narenas; i++) {
 		c->arenas[i].at = g->arenas[i].at;
+		c->arenas[i].state_bytes = g->layout.bins + GLIBC_STATE_END;
+		c->arenas[i].head_bytes = GLIBC_HEAD;
 		c->arenas[i].system_bytes = g->arenas[i].system_mem;
 	}
 	return 0;
@@ -70,47 +67,11 @@ static int take(struct glibc *g)
 	if (!err)
 		err = glibc_find_late(g);
 	if (!err)
-		glibc_trim_blocks(g->c);
+		census_blocks_trim(g->c);
 	if (g->c->nown)
 		qsort(g->c->own, g->c->nown, sizeof(*g->c->own), block_order);
 	name_layout(g);
 	return err;
-}
-
-int census_take(const struct snapshot *s, struct census *out)
-{
-	struct glibc g = { .s = s, .c = out, .cursor = snapshot_cursor_of(s) };
-	int err;
-
-	statusline_step("listing the blocks", s->bytes);
-	memset(out, 0, sizeof(*out));
-	out->mmapped_claimed = UINT64_MAX;
-	err = glibc_find(&g);
-	if (err == 0)
-		err = take(&g);
-	else if (err == -ENOENT)
-		err = 0;
-	glibc_fini(&g);
-	if (err)
-		census_fini(out);
-	return err;
-}
-
-void census_fini(struct census *c)
-{
-	if (c->blocks)
-		munmap(c->blocks, c->block_room * sizeof(*c->blocks));
-	free(c->own);
-	free(c->areas);
-	free(c->arenas);
-	memset(c, 0, sizeof(*c));
-}
-
-const struct census_area *census_area_at(const struct census *c, taddr at)
-{
-	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);
-
-	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
 }
 
 /* The main arena counts memory of a foreign sbrk, too, but not once sbrk has failed. */
@@ -133,10 +94,22 @@ static bool mapped_add_up(const struct census *c)
 	return (seen > claimed ? seen - claimed : claimed - seen) <= c->between;
 }
 
-bool census_adds_up(const struct census *c)
+static void compare_figures(struct census *c)
 {
 	for (size_t i = 0; i < c->narenas; i++)
-		if (!arena_adds_up(c, i))
-			return false;
-	return c->known && !c->nproblems && !c->unsure && mapped_add_up(c);
+		c->differing += !arena_adds_up(c, i);
+	c->differing += !mapped_add_up(c);
+}
+
+int glibc_census(const struct snapshot *s, struct census *c)
+{
+	struct glibc g = { .s = s, .c = c, .cursor = snapshot_cursor_of(s) };
+	int err = glibc_find(&g);
+
+	if (err == 0)
+		err = take(&g);
+	if (err == 0)
+		compare_figures(c);
+	glibc_fini(&g);
+	return err;
 }

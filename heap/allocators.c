@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/allocators.h"
+
+#include <string.h>
+
+#include "heap/glibc/glibc_census.h"
+#include "heap/musl/musl.h"
+
+const struct allocator allocators[] = {
+	{ "glibc", "glibc's malloc", glibc_census },
+	{ "musl", "musl's malloc", musl_census },
+	{ 0 },
+};
+
+const char *allocators_text(const char *name)
+{
+	for (const struct allocator *a = allocators; a->name; a++)
+		if (!strcmp(a->name, name))
+			return a->text;
+	return name;
+}

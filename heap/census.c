@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/census.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/addr_search.h"
+#include "heap/census_blocks.h"
+
+void census_init(struct census *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->mmapped_claimed = UINT64_MAX;
+}
+
+void census_fini(struct census *c)
+{
+	census_blocks_free(c);
+	free(c->own);
+	free(c->areas);
+	free(c->arenas);
+	memset(c, 0, sizeof(*c));
+}
+
+const struct census_area *census_area_at(const struct census *c, taddr at)
+{
+	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);
+
+	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
+}
+
+bool census_lists(const struct census *c, const char *allocator)
+{
+	for (size_t i = 0; i < c->nlisted; i++)
+		if (!strcmp(c->listed[i], allocator))
+			return true;
+	return false;
+}
+
+bool census_adds_up(const struct census *c)
+{
+	return c->known && !c->nproblems && !c->unsure && !c->differing;
+}

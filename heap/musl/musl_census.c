@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* musl_census: see musl.h: what is found becomes a census. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "heap/atwork.h"
+#include "heap/census_blocks.h"
+#include "heap/census_order.h"
+#include "heap/musl/musl.h"
+
+static int make_arena(struct musl *g)
+{
+	struct census *c = g->c;
+
+	c->arenas = calloc(1, sizeof(*c->arenas));
+	if (!c->arenas)
+		return -ENOMEM;
+	c->narenas = 1;
+	c->arenas->at = g->at;
+	c->arenas->state_bytes = sizeof(g->context);
+	c->arenas->head_bytes = MUSL_HEAD;
+	c->known = true;
+	c->between = g->at_work;
+	snprintf(c->layout, sizeof(c->layout), "musl 1.2.1 or later");
+	return 0;
+}
+
+/* What is neither block nor free: heads of groups, unused ends of slots, meta areas. */
+static void add_up(struct census_arena *a)
+{
+	const uint64_t counted = a->used.bytes + a->bins.bytes;
+
+	a->system_bytes = a->walked_bytes;
+	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
+}
+
+int musl_census(const struct snapshot *s, struct census *c)
+{
+	struct musl g = { .s = s, .c = c, .cursor = snapshot_cursor_of(s) };
+	taddr overlap;
+	int r = musl_find(&g);
+
+	if (r < 0)
+		return r;
+	g.at_work = atwork_in_file(s, g.file, g.data_lo, g.data_hi);
+	r = make_arena(&g);
+	if (r == 0)
+		r = musl_take_all(&g);
+	if (r == 0) {
+		overlap = census_order(c);
+		if (overlap)
+			musl_doubt(&g, overlap, "corrupt: a block lies inside of another one");
+		add_up(c->arenas);
+		census_blocks_trim(c);
+	}
+	free(g.areas);
+	return r;
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""`mmattach scan`, and verdicts of a watch, of processes whose malloc is another than glibc's.
+
+The victim (loser.c) leaks blocks and keeps others reachable as ordered; the expected verdict of each kind is
+written here.
+"""
+import shutil
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, VICTIMS
+from scans import assert_adds_up, assert_schema, scan
+from test_verdict_watch import BEFORE, MEANWHILE, by_site, tell
+from untouched import assert_untouched
+
+MUSL = ["loser_musl", "loser_musl_static"]
+# a watch must know where malloc is, and a program that is static and stripped does not show that
+WATCHED = ["loser_musl"]
+ORDERS = ["threads 3", "lose 50", "keep 40", "inside 10", "chain 20", "hangs 1"]
+# at least, since libc's own blocks are reachable
+VERDICTS = {"definite": 50 + 20, "indirect": 20, "possible": 10, "reachable": 40 + 1 + 3}
+
+
+def started(victim, name):
+    if not (VICTIMS / name).exists():
+        pytest.skip(f"{name} is not built: musl-tools is not installed")
+    return victim(name)
+
+
+def assert_verdicts(report):
+    sums = {verdict: it["blocks"] for verdict, it in report["scan"]["verdicts"].items()}
+    assert sums.pop("unknown") == 0
+    reachable = sums.pop("reachable")
+    assert reachable >= VERDICTS["reachable"]
+    assert sums == {verdict: n for verdict, n in VERDICTS.items() if verdict != "reachable"}
+
+
+def assert_allocator(report, allocator):
+    heap = report["scan"]["heap"]
+    assert heap["other_allocator"] is None and heap["layout"].startswith(allocator)
+    assert sum(a["allocator"] == allocator for a in heap["arenas"]) >= 1
+
+
+@pytest.mark.parametrize("name", MUSL)
+def test_verdicts_of_a_scan(victim, name):
+    v = started(victim, name)
+    tell(v, ORDERS)
+    report = scan("-p", v.pid).json()
+    assert_untouched(v)
+    assert_schema(report)
+    assert_adds_up(report)
+    assert_allocator(report, "musl")
+    assert_verdicts(report)
+    text = scan("-p", v.pid, form="text").out
+    assert "musl 1.2.1 or later" in text and "cannot be listed" not in text and "are not listed" not in text
+    v.end()
+
+
+@pytest.mark.parametrize("name", MUSL)
+def test_core(victim, name, tmp_path):
+    if not shutil.which("gcore"):
+        pytest.skip("no gcore")
+    v = started(victim, name)
+    tell(v, ORDERS)
+    subprocess.run(["gcore", "-o", tmp_path / "core", str(v.pid)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL, timeout=60, check=True)
+    report = scan("--core", tmp_path / f"core.{v.pid}").json()
+    assert_schema(report)
+    assert_adds_up(report)
+    assert_allocator(report, "musl")
+    assert_verdicts(report)
+    v.end()
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_verdicts_of_a_watch(victim, watch, name):
+    v = started(victim, name)
+    tell(v, BEFORE)
+    w = watch("-p", v.pid, "--top", "0").wait_watching()
+    tell(v, MEANWHILE)
+    report = w.finish()
+    assert_untouched(v)
+    verdicts = report["run"]["verdicts"]
+    assert verdicts["taken"] and verdicts["census"]
+    # 30 older ones, 20 new ones, 7 heads, 10 chains
+    assert verdicts["sums"]["definite"]["blocks"] == 30 + 20 + 7 + 10
+    assert verdicts["sums"]["indirect"]["blocks"] == 7 + 10
+    watched = {verdict: it["blocks"] for verdict, it in verdicts["watched"].items()}
+    assert watched == {"definite": 26, "indirect": 13, "possible": 3, "reachable": 11, "unknown": 0}
+    v.end()
+
+
+@pytest.mark.parametrize("name", WATCHED)
+def test_with_a_trace(victim, watch, name, tmp_path):
+    """Stacks of a watch for the blocks of a scan."""
+    v = started(victim, name)
+    tell(v, BEFORE)
+    w = watch("-p", v.pid, "-o", tmp_path / "t.mmt").wait_watching()
+    tell(v, MEANWHILE)
+    w.finish()
+    report = scan("-p", v.pid, "--with-trace", tmp_path / "t.mmt").json()
+    assert_schema(report)
+    assert sum(g["blocks"] for g in report["groups"] if g["verdict"] == "definite" and g["stack"]) == 26
+    assert sum(g["blocks"] for g in report["groups"] if g["verdict"] == "definite") == 67
+    assert_untouched(v)
+    v.end()
+
+
+@pytest.mark.parametrize("name", MUSL)
+def test_who_points_at(victim, name):
+    v = started(victim, name)
+    tell(v, ["keep 2", "lose 1"])
+    report = scan("-p", v.pid).json()
+    lost = next(g for g in report["groups"] if g["verdict"] == "definite")["samples"][0]
+    [answer] = scan("-p", v.pid, "--who-points-at", lost).json()["pointers"]
+    assert answer["block"]["address"] == lost and answer["total"] == 0
+    v.end()

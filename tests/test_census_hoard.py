@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""The censuses of allocators other than glibc's, compared with a victim's own record of its blocks.
+
+As in test_census.py: each live block must be listed, with its size, and nothing else: never one that is free, in
+whatever list or cache. Only a thread that is inside malloc at that moment may hold up to two that are neither.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from test_census import LIMIT, Victim, assert_exact, censor, census_of, rounds
+
+VICTIMS = pathlib.Path(__file__).resolve().parent.parent / "build/victims"
+HOARDS = {"musl": "musl", "musl_static": "musl"}
+LAYOUTS = {"musl": "musl 1.2.1 or later"}
+
+
+def start(name, *arguments):
+    program = VICTIMS / f"hoard_{name}"
+    if not program.exists():
+        pytest.skip(f"{program} is not built: what it is linked with is not installed")
+    victim = Victim([program, *map(str, arguments)])
+    assert victim.process.stdout.readline().startswith("ready")
+    victim.truth = json.loads(victim.ask("truth"))["truth"]
+    return victim
+
+
+def only(census, name):
+    """The sums of the arenas of this allocator; glibc's loader may have used its own malloc before."""
+    return [arena for arena in census["arenas"] if arena["allocator"] == HOARDS[name]]
+
+
+def assert_lists_all(census, name):
+    assert LAYOUTS[HOARDS[name]] in census["layout"]
+    assert_exact(census)
+    assert only(census, name)
+    assert sum(arena["used"][0] for arena in census["arenas"]) + census["mmapped"][0] == census["blocks"]
+
+
+@pytest.mark.parametrize("mode", ["plain", "all", "gone"])
+@pytest.mark.parametrize("name", HOARDS)
+def test_equals_the_truth(name, mode):
+    for seed in range(rounds(3)):
+        with start(name, mode, 20000, 8, seed) as victim:
+            [census] = census_of(victim)
+            assert_lists_all(census, name)
+            assert sum(arena["bins"][0] for arena in only(census, name)) > 1000, "there are free ones"
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_a_million_blocks(name):
+    with start(name, "all", 1400000, 8) as victim:
+        [census] = census_of(victim)
+        assert_lists_all(census, name)
+        assert census["blocks"] > 600000 and census["seconds"] < 5
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_random_stops_under_load(name):
+    """All threads keep running. A census that does not add up may be taken once more."""
+    stops = rounds(150)
+    with start(name, "load", 20000, 8) as victim:
+        taken = census_of(victim, "-n", stops, "-r", 1)
+        assert len(taken) == stops
+        for census in taken:
+            truth = census["truth"]
+            assert census["known"] and census["problems"] == 0, (census["problem"], hex(census["problem_at"]))
+            if census["adds_up"]:
+                assert (truth["missing"], truth["wrong_size"]) == (0, 0) and truth["extra"] <= truth["allowed"], truth
+        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 100), "twice in a row"
+        assert sum(census["truth"]["busy"] for census in taken) > stops, "threads were at work"
+        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 10)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", HOARDS)
+def test_after_each_instruction(name, threads):
+    """Every state that a stop can find in malloc, realloc, memalign and free."""
+    with start(name, "step", 100, threads) as victim:
+        if threads == 1:
+            victim.process.stdin.write("end\n")
+            victim.process.stdin.flush()
+        *wrong, summary = census_of(victim, "-s", rounds(5000))
+        assert wrong == [], json.dumps(wrong)
+        assert summary["steps"] > rounds(5000) / 10 and summary["wrong"] == 0
+        assert summary["not_adding_up"] <= summary["steps"] / 20
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_corrupt(name):
+    """A byte of what is the allocator's, changed at random: what follows from it is noticed, and nothing crashes.
+    That a block is another length can be possible."""
+    with start(name, "all", 4000, 4) as victim:
+        [found] = census_of(victim, "-f", rounds(3000))
+        assert found["flips"] == rounds(3000) and found["noticed"] > rounds(3000) / 10
+        assert found["disorder"] == 0
+        assert found["unnoticed"] <= found["flips"] / 1000, found
+        assert found["resized"] <= found["flips"] / 100, found
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_core(name, tmp_path):
+    """The same from a core file, by gcore."""
+    if not shutil.which("gcore"):
+        pytest.skip("no gcore")
+    with start(name, "all", 5000, 3) as victim:
+        [live] = census_of(victim)
+        subprocess.run(["gcore", "-o", tmp_path / "core", str(victim.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT, check=True)
+        [census] = censor("-t", victim.truth, "-c", tmp_path / f"core.{victim.pid}")
+        assert_lists_all(census, name)
+        for key in ("layout", "blocks", "own", "arenas", "mmapped", "areas"):
+            assert census[key] == live[key], key
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_killed_inside_malloc(name, tmp_path):
+    """A core of a process that dies at any moment: what does not fit together is reported as such."""
+    with start(name, "load", 5000, 4) as victim:
+        for i in range(rounds(3)):
+            subprocess.run(["gcore", "-o", tmp_path / "core", str(victim.pid)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=LIMIT, check=True)
+            [census] = censor("-t", victim.truth, "-c", tmp_path / f"core.{victim.pid}")
+            truth = census["truth"]
+            assert census["known"]
+            if census["adds_up"]:
+                assert (truth["missing"], truth["wrong_size"]) == (0, 0) and truth["extra"] <= truth["allowed"], truth
+
+
+@pytest.mark.parametrize("name", HOARDS)
+def test_the_victim_goes_on(name):
+    with start(name, "load", 5000, 4) as victim:
+        census_of(victim, "-n", 3)
+        status = pathlib.Path(f"/proc/{victim.pid}/status").read_text()
+        assert "TracerPid:\t0" in status and "State:\tT" not in status and "State:\tt" not in status
+        os.kill(victim.pid, signal.SIGTERM)
+        assert victim.process.wait(timeout=30) == -signal.SIGTERM
