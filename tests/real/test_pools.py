@@ -4,7 +4,7 @@ import os
 
 from harness import ended, wait_for
 from pools import Nginx, Postgres
-from untouched import assert_code_whole, assert_untraced
+from untouched import assert_code_whole, assert_untraced, tracers
 
 
 def watching(watch, *args):
@@ -32,7 +32,9 @@ def test_nginx_is_reloaded(serve, watch, tmp_path):
     with nginx.busy(every=0.02) as served:
         second = nginx.reload()
         traces(folder, second)
-        wait_for(lambda: len(served) > 20, "it serves")
+        wait_for(lambda: all(tracers(pid) for pid in second), "the new workers are watched", 60)
+        before = len(served)
+        wait_for(lambda: len(served) > before + 40, "it serves")
     report = run.finish(limit=120)
     processes = {p["pid"]: p for p in report["processes"]}
     assert set(processes) == {nginx.pid, *first, *second}
