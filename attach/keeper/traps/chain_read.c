@@ -3,9 +3,18 @@
 
 #include <string.h>
 
+/* The controller may have written anything there. */
+static bool is_sound(const struct chain_plan *p)
+{
+	const uint32_t bytes = p->link_bytes;
+
+	return bytes <= CHAIN_LINK_MOST && p->code + 8u <= bytes && p->at + 8u <= bytes && p->next + 8u <= bytes &&
+	       p->kind + 2u <= bytes;
+}
+
 void chain_begin(struct keeper *k)
 {
-	k->chained = atomic_load_explicit(&k->shared->chained, memory_order_acquire);
+	k->chained = atomic_load_explicit(&k->shared->chained, memory_order_acquire) && is_sound(&k->shared->chain);
 }
 
 uint32_t chain_room(const struct keeper *k, uint32_t slice)
@@ -71,7 +80,7 @@ static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, tadd
 	uint8_t bytes[CHAIN_LINK_MOST];
 	uint16_t kind;
 
-	if (p->link_bytes > sizeof(bytes) || !chain_pages_read(&k->chain_pages, addr, bytes, p->link_bytes))
+	if (!chain_pages_read(&k->chain_pages, addr, bytes, p->link_bytes))
 		return false;
 	memcpy(&kind, bytes + p->kind, sizeof(kind));
 	memcpy(&out->code, bytes + p->code, sizeof(out->code));
