@@ -104,6 +104,8 @@ RUSTC ?= $(shell command -v rustc)
 VICTIMS += $(if $(RUSTC),$(patsubst tests/victims/%.rs,build/victims/%,$(wildcard tests/victims/*.rs)))
 MUSL_CC ?= $(shell command -v musl-gcc)
 VICTIMS += $(if $(MUSL_CC),$(foreach v,hoard loser,build/victims/$(v)_musl build/victims/$(v)_musl_static))
+MIMALLOC := $(firstword $(wildcard /usr/lib/x86_64-linux-gnu/libmimalloc.so.2))
+VICTIMS += $(if $(MIMALLOC),build/victims/hoard_mimalloc)
 VICTIM_FLAGS := -O2 -g -pthread
 
 # A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
@@ -231,6 +233,10 @@ victims: $(VICTIMS)
 build/victims/lib%.so: tests/victims/lib%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -shared -fPIC -o $@ $<
+
+build/victims/%_mimalloc: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DHOARD_PREFIX=mi_ -DHOARD_USABLE=mi_usable_size -MMD -MP -o $@ $< $(MIMALLOC)
 
 # Stripped, if static: nothing but structure shows what is in it.
 build/victims/%_musl: tests/victims/%.c

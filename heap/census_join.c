@@ -137,6 +137,9 @@ static int join_lists(struct census *c, const struct census *more)
 	c->nown += more->nown;
 	if (c->nown)
 		qsort(c->own, c->nown, sizeof(*c->own), block_order);
+	if (append(&c->inner, c->ninner, more->inner, more->ninner, sizeof(*c->inner)) < 0)
+		return -ENOMEM;
+	c->ninner += more->ninner;
 	if (join_areas(c, more) < 0 ||
 	    append(&c->arenas, c->narenas, more->arenas, more->narenas, sizeof(*c->arenas)) < 0)
 		return -ENOMEM;

@@ -40,9 +40,10 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base heap/snapshot heap/glibc heap/musl",
+    "heap": "base heap/snapshot heap/glibc heap/mimalloc heap/musl",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
+    "heap/mimalloc": "base heap heap/snapshot",
     "heap/musl": "base heap heap/snapshot",
     "heap/reach": "base heap heap/snapshot heap/glibc",
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",

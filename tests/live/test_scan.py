@@ -190,7 +190,7 @@ def test_another_allocator_besides():
     assert program.returncode == 0
 
 
-ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+ALLOCATORS = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
 
 
 @pytest.mark.parametrize("name", ALLOCATORS)
