@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "heap/glibc/glibc_census.h"
+#include "heap/jemalloc/jemalloc_census.h"
 
 const struct allocator allocators[] = {
 	{ "glibc", "glibc's malloc", glibc_census },
+	{ "jemalloc", "jemalloc", jemalloc_census },
 	{ 0 },
 };
 

@@ -40,10 +40,11 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base heap/snapshot heap/glibc",
+    "heap": "base heap/snapshot heap/glibc heap/jemalloc",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
-    "heap/reach": "base heap heap/snapshot heap/glibc",
+    "heap/jemalloc": "base heap heap/snapshot",
+    "heap/reach": "base heap heap/snapshot",
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 
     "report/sampling": "base",
