@@ -97,6 +97,7 @@ ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
 VICTIMS += build/victims/grower_static build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
+VICTIMS += build/victims/census_next
 VICTIMS += $(addprefix build/victims/classes_,stripped static_stripped nortti)
 VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
 # Where there is a toolchain.
@@ -104,6 +105,8 @@ RUSTC ?= $(shell command -v rustc)
 VICTIMS += $(if $(RUSTC),$(patsubst tests/victims/%.rs,build/victims/%,$(wildcard tests/victims/*.rs)))
 MUSL_CC ?= $(shell command -v musl-gcc)
 VICTIMS += $(if $(MUSL_CC),$(foreach v,hoard loser,build/victims/$(v)_musl build/victims/$(v)_musl_static))
+MIMALLOC := $(firstword $(wildcard /usr/lib/x86_64-linux-gnu/libmimalloc.so.2))
+VICTIMS += $(if $(MIMALLOC),build/victims/hoard_mimalloc)
 VICTIM_FLAGS := -O2 -g -pthread
 
 # A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
@@ -233,6 +236,10 @@ build/victims/lib%.so: tests/victims/lib%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -MMD -MP -shared -fPIC -o $@ $<
 
+build/victims/%_mimalloc: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DHOARD_PREFIX=mi_ -DHOARD_USABLE=mi_usable_size -MMD -MP -o $@ $< $(MIMALLOC)
+
 # Stripped, if static: nothing but structure shows what is in it.
 build/victims/%_musl: tests/victims/%.c
 	@mkdir -p $(@D)
@@ -281,6 +288,10 @@ build/victims/%_static_stripped: tests/victims/%.cc
 build/victims/%_nortti: tests/victims/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -fno-rtti -MMD -MP -o $@ $<
+
+build/victims/census_next: tests/victims/census.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DCENSUS_NEXT -MMD -MP -o $@ $<
 
 build/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)

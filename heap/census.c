@@ -18,6 +18,7 @@ void census_fini(struct census *c)
 	census_blocks_free(c);
 	free(c->own);
 	free(c->areas);
+	free(c->inner);
 	free(c->arenas);
 	memset(c, 0, sizeof(*c));
 }
@@ -27,6 +28,16 @@ const struct census_area *census_area_at(const struct census *c, taddr at)
 	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);
 
 	return i < c->nareas && c->areas[i].lo <= at ? &c->areas[i] : NULL;
+}
+
+bool census_is_inner(const struct census *c, taddr at)
+{
+	size_t i;
+
+	if (!c->ninner || at % CENSUS_INNER)
+		return false;
+	i = ADDR_SEARCH(c->inner, c->ninner, hi, at);
+	return i < c->ninner && c->inner[i].lo <= at;
 }
 
 bool census_lists(const struct census *c, const char *allocator)

@@ -28,6 +28,7 @@ struct census_area {
 	uint32_t arena;		/* CENSUS_MMAPPED: in none; one mmapped chunk, if it is glibc's */
 };
 #define CENSUS_MMAPPED UINT32_MAX
+#define CENSUS_INNER 32u
 
 struct census_sum {
 	uint64_t blocks, bytes;		/* bytes: with the allocator's header before each block, if any */
@@ -69,6 +70,12 @@ struct census {
 	size_t nown;
 	struct census_area *areas;	/* sorted, none overlaps */
 	size_t nareas;
+	/*
+	 * where an address that was given out may be inside of its block, at a multiple of CENSUS_INNER, and
+	 * nothing shows that (mimalloc's memalign): such a pointer means the whole block; sorted
+	 */
+	struct census_area *inner;
+	size_t ninner;
 	struct census_arena *arenas;	/* of glibc's, main_arena is the first */
 	size_t narenas;
 	struct census_sum mmapped;	/* blocks with a mapping of their own, in no arena, as found */
@@ -95,6 +102,9 @@ void census_fini(struct census *c);
 
 /* The allocator's extent that contains @at; NULL: none. */
 const struct census_area *census_area_at(const struct census *c, taddr at);
+
+/* Can @at be the address of a block that begins before it (`inner`)? */
+bool census_is_inner(const struct census *c, taddr at);
 
 /* Are blocks of the allocator with this name listed? */
 bool census_lists(const struct census *c, const char *allocator);

@@ -16,14 +16,15 @@ import pytest
 from test_census import LIMIT, Victim, assert_exact, censor, census_of, rounds
 
 VICTIMS = pathlib.Path(__file__).resolve().parent.parent / "build/victims"
-HOARDS = {"musl": "musl", "musl_static": "musl"}
-LAYOUTS = {"musl": "musl 1.2.1 or later"}
+HOARDS = {"musl": "musl", "musl_static": "musl", "mimalloc": "mimalloc"}
+LAYOUTS = {"musl": "musl 1.2.1 or later", "mimalloc": "mimalloc 2.0.9 to 2.1.2"}
 
 
 def start(name, *arguments):
     program = VICTIMS / f"hoard_{name}"
     if not program.exists():
-        pytest.skip(f"{program} is not built: what it is linked with is not installed")
+        optional = "optional: " if name == "mimalloc" else ""
+        pytest.skip(f"{optional}{program} is not built: what it is linked with is not installed")
     victim = Victim([program, *map(str, arguments)])
     assert victim.process.stdout.readline().startswith("ready")
     victim.truth = json.loads(victim.ask("truth"))["truth"]
@@ -62,19 +63,19 @@ def test_a_million_blocks(name):
 
 @pytest.mark.parametrize("name", HOARDS)
 def test_random_stops_under_load(name):
-    """All threads keep running. A census that does not add up may be taken once more."""
+    """All threads keep running. A census that does not add up is taken again, as a scan does: three times at most."""
     stops = rounds(150)
     with start(name, "load", 20000, 8) as victim:
-        taken = census_of(victim, "-n", stops, "-r", 1)
+        taken = census_of(victim, "-n", stops, "-r", 2)
         assert len(taken) == stops
         for census in taken:
             truth = census["truth"]
             assert census["known"] and census["problems"] == 0, (census["problem"], hex(census["problem_at"]))
             if census["adds_up"]:
                 assert (truth["missing"], truth["wrong_size"]) == (0, 0) and truth["extra"] <= truth["allowed"], truth
-        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 100), "twice in a row"
+        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 50), "three times in a row"
         assert sum(census["truth"]["busy"] for census in taken) > stops, "threads were at work"
-        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 10)
+        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 5)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -10,8 +10,8 @@
  *	musl_slots.c	what is in a slot
  *	musl_census.c	the census of it
  *
- * Every meta is in a meta area, and every block is in a slot of a group that a meta describes: nothing need be
- * searched. All that is read may have any value.
+ * Every meta is in a meta area, and every block is in a slot of a group that a meta describes: nothing need
+ * be searched. All that is read may have any value.
  */
 #ifndef MM_MUSL_H
 #define MM_MUSL_H
@@ -60,8 +60,7 @@ enum musl_slot {
 	MUSL_BLOCK,
 	MUSL_GROUP,			/* the allocator's own: a smaller group */
 	MUSL_RELEASED,			/* its head says that nothing is in it, or nothing ever was */
-	MUSL_TORN,			/* it has no head; a block, and it is not known where it ends, if size is
-					   not 0 */
+	MUSL_TORN,			/* it has no head; or, if size is not 0, a block of unknown end */
 	MUSL_UNSEEN,			/* not in the snapshot */
 };
 

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 
+#include "heap/datamaps.h"
 #include "heap/musl/musl.h"
 
 #define PAGE SNAPSHOT_PAGE
@@ -37,16 +38,6 @@ static bool is_context(struct musl *g, taddr at, struct musl_context *x)
 	       is_area(g, x->first_area, x->secret) && lists_lead_to_areas(g, x);
 }
 
-/* Where the data of the file ends that begins with @m: .bss is anonymous memory right behind it. */
-static taddr data_end(const struct snapshot *s, const struct mapping *m)
-{
-	taddr end = m->hi;
-
-	while ((m = procmaps_find(&s->maps, end)) && !m->ino)
-		end = m->hi;
-	return end;
-}
-
 /* A second context is another libc's: its blocks are not listed. */
 static void take_context(struct musl *g, taddr at, const struct mapping *file, const struct musl_context *x)
 {
@@ -57,7 +48,7 @@ static void take_context(struct musl *g, taddr at, const struct mapping *file, c
 	g->at = at;
 	g->file = file;
 	g->data_lo = file->lo;
-	g->data_hi = data_end(g->s, file);
+	g->data_hi = datamaps_end(&g->s->maps, file);
 	g->context = *x;
 }
 
@@ -93,20 +84,10 @@ static void search_mapping(struct musl *g, const struct mapping *m, const struct
 
 int musl_find(struct musl *g)
 {
-	const struct procmaps *maps = &g->s->maps;
-	const struct mapping *file = NULL;
-	taddr end = 0;
+	struct datamaps data = datamaps_of(&g->s->maps);
+	const struct mapping *m, *file;
 
-	for (size_t i = 0; i < maps->n; i++) {
-		const struct mapping *m = &maps->maps[i];
-
-		if (m->ino)
-			file = m;
-		else if (m->lo != end)
-			file = NULL;
-		end = m->hi;
-		if (file && m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED))
-			search_mapping(g, m, file);
-	}
+	while ((m = datamaps_next(&data, &file)))
+		search_mapping(g, m, file);
 	return g->at ? 0 : -ENOENT;
 }

@@ -164,7 +164,9 @@ static bool is_group(struct musl *g, struct musl_group *gr)
 	const uint64_t all = (UINT64_C(1) << gr->slots) - 1;
 	uint64_t back;
 
-	if (gr->mem % (gr->mapped ? PAGE : MUSL_UNIT) || (gr->class >= MUSL_CLASSES && gr->class != MUSL_MAPPED))
+	if (gr->mem % (gr->mapped ? PAGE : MUSL_UNIT))
+		return false;
+	if (gr->class >= MUSL_CLASSES && gr->class != MUSL_MAPPED)
 		return false;
 	if (gr->class == MUSL_MAPPED && (gr->slots != 1 || !gr->mapped))
 		return false;
@@ -195,8 +197,8 @@ static int take_group(struct musl *g, struct musl_group *gr)
 }
 
 /*
- * A group that is being made, which has no block yet, or of which the one block is being moved: it has no class
- * or flags yet; or its memory was never written to, or there is none.
+ * A group that is being made, which has no block yet, or of which the one block is being moved: it has no
+ * class or flags yet; or its memory was never written to, or there is none.
  */
 static bool is_in_hand(const struct musl *g, const struct musl_group *gr)
 {
@@ -260,7 +262,8 @@ static int find_areas(struct musl *g)
 
 		if (!area)
 			return -ENOMEM;
-		if (at % PAGE || !snapshot_cursor_word(&g->cursor, at, &check) || check != g->context.secret) {
+		if (at % PAGE || !snapshot_cursor_word(&g->cursor, at, &check) ||
+		    check != g->context.secret) {
 			musl_doubt(g, at, "corrupt: what malloc's list of groups leads to is none");
 			return 0;
 		}

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "heap/census.h"
 #include "heap/reach/blockindex.h"
 #include "heap/reach/headers.h"
 #include "heap/reach/roots.h"
@@ -40,6 +41,7 @@ struct flood {
 	unsigned heuristics;
 	uint32_t headers;		/* distances from its beginning that mean a block, too (headers.h) */
 	struct headers behind;		/* distances of pointers to the possibly lost ones */
+	const struct census *census;	/* NULL: none; whose blocks may be given out by an inner address */
 	bool exact;			/* sizes: heuristics.h */
 	uint8_t *state;			/* enum flood_state, for each block; zeros to begin with */
 	uint32_t *leader;		/* of the lost ones: set by flood_lost */

@@ -106,6 +106,7 @@ static int flood(struct run *r)
 {
 	struct flood f = { .s = r->in->snapshot, .ix = &r->graph.ix,
 			   .heuristics = r->in->heuristics & ~(unsigned)REACH_HEADER, .exact = r->in->exact,
+			   .census = r->in->census,
 			   .state = r->state,
 			   .leader = r->leader };
 	int err = flood_with_headers(r, &f);

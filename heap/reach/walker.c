@@ -62,6 +62,7 @@ static void mark_strong(struct walker *w, const struct walk_resolved *r, uint8_t
 		if (!block_holds(b, r->v))
 			return;
 		whole = r->v == b->addr || headers_has(w->f->headers, r->v - b->addr) ||
+			(w->f->census && census_is_inner(w->f->census, r->v)) ||
 			(w->f->heuristics && heuristic_holds(w->s, b, r->v, w->f->heuristics, w->f->exact));
 	}
 	if (!whole && set(w, r->block, FLOOD_HINTED))

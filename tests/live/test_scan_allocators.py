@@ -4,6 +4,8 @@
 The victim (loser.c) leaks blocks and keeps others reachable as ordered; the expected verdict of each kind is
 written here.
 """
+import os
+import pathlib
 import shutil
 import subprocess
 
@@ -14,18 +16,25 @@ from scans import assert_adds_up, assert_schema, scan
 from test_verdict_watch import BEFORE, MEANWHILE, by_site, tell
 from untouched import assert_untouched
 
-MUSL = ["loser_musl", "loser_musl_static"]
+PRELOADED = {"mimalloc": pathlib.Path("/usr/lib/x86_64-linux-gnu/libmimalloc.so.2")}
+ALL = ["musl", "musl_static", "mimalloc"]
 # a watch must know where malloc is, and a program that is static and stripped does not show that
-WATCHED = ["loser_musl"]
+WATCHED = ["musl", "mimalloc"]
 ORDERS = ["threads 3", "lose 50", "keep 40", "inside 10", "chain 20", "hangs 1"]
+LAYOUTS = {"musl": "musl 1.2.1 or later", "mimalloc": "mimalloc 2.0.9 to 2.1.2"}
 # at least, since libc's own blocks are reachable
 VERDICTS = {"definite": 50 + 20, "indirect": 20, "possible": 10, "reachable": 40 + 1 + 3}
 
 
 def started(victim, name):
-    if not (VICTIMS / name).exists():
-        pytest.skip(f"{name} is not built: musl-tools is not installed")
-    return victim(name)
+    library = PRELOADED.get(name)
+    if library and not library.exists():
+        pytest.skip(f"optional: {name} is not installed")
+    if library:
+        return victim("loser", env={**os.environ, "LD_PRELOAD": str(library)})
+    if not (VICTIMS / f"loser_{name}").exists():
+        pytest.skip(f"loser_{name} is not built: musl-tools is not installed")
+    return victim(f"loser_{name}")
 
 
 def assert_verdicts(report):
@@ -38,11 +47,11 @@ def assert_verdicts(report):
 
 def assert_allocator(report, allocator):
     heap = report["scan"]["heap"]
-    assert heap["other_allocator"] is None and heap["layout"].startswith(allocator)
+    assert heap["other_allocator"] is None and allocator in heap["layout"]
     assert sum(a["allocator"] == allocator for a in heap["arenas"]) >= 1
 
 
-@pytest.mark.parametrize("name", MUSL)
+@pytest.mark.parametrize("name", ALL)
 def test_verdicts_of_a_scan(victim, name):
     v = started(victim, name)
     tell(v, ORDERS)
@@ -50,14 +59,14 @@ def test_verdicts_of_a_scan(victim, name):
     assert_untouched(v)
     assert_schema(report)
     assert_adds_up(report)
-    assert_allocator(report, "musl")
+    assert_allocator(report, name.partition("_")[0])
     assert_verdicts(report)
     text = scan("-p", v.pid, form="text").out
-    assert "musl 1.2.1 or later" in text and "cannot be listed" not in text and "are not listed" not in text
+    assert LAYOUTS[name.partition("_")[0]] in text and "cannot be listed" not in text and "are not listed" not in text
     v.end()
 
 
-@pytest.mark.parametrize("name", MUSL)
+@pytest.mark.parametrize("name", ALL)
 def test_core(victim, name, tmp_path):
     if not shutil.which("gcore"):
         pytest.skip("no gcore")
@@ -68,7 +77,7 @@ def test_core(victim, name, tmp_path):
     report = scan("--core", tmp_path / f"core.{v.pid}").json()
     assert_schema(report)
     assert_adds_up(report)
-    assert_allocator(report, "musl")
+    assert_allocator(report, name.partition("_")[0])
     assert_verdicts(report)
     v.end()
 
@@ -107,7 +116,7 @@ def test_with_a_trace(victim, watch, name, tmp_path):
     v.end()
 
 
-@pytest.mark.parametrize("name", MUSL)
+@pytest.mark.parametrize("name", ALL)
 def test_who_points_at(victim, name):
     v = started(victim, name)
     tell(v, ["keep 2", "lose 1"])

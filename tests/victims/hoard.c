@@ -156,9 +156,12 @@ static size_t any_alignment(struct worker *w)
 /* Not zeros, and to its end: what a block held must not look like what an allocator keeps there. */
 static void *scribble(void *p, size_t n)
 {
+	/* each byte may be a step */
+	const size_t most = is("step") ? 64 : 16 * KIB;
+
 	if (!p)
 		victim_die("an allocation failed");
-	memset(p, 0x5a, n < 16 * KIB ? n : 16 * KIB);
+	memset(p, 0x5a, n < most ? n : most);
 	escape(p);
 	return p;
 }
@@ -169,7 +172,7 @@ static void *any_block(struct worker *w)
 
 	switch (below(w, is("step") ? 8 : 64)) {
 	case 0: return scribble(OWN(memalign)(any_alignment(w), n), n);
-	case 1: return scribble(OWN(calloc)(1, n), n);
+	case 1: return scribble(OWN(calloc)(1, is("step") ? n % KIB : n), is("step") ? n % KIB : n);
 	default: return scribble(OWN(malloc)(n), n);
 	}
 }

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* mimalloc: see mimalloc.h. Functions that all its parts call, and that call none of them. */
+#include "heap/mimalloc/mimalloc.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/addr_search.h"
+
+static void put_problem(struct mimalloc *g, taddr at, const char *what, va_list args)
+{
+	if (g->c->nproblems++)
+		return;
+	g->c->problem.at = at;
+	vsnprintf(g->c->problem.what, sizeof(g->c->problem.what), what, args);
+}
+
+void mimalloc_problem(struct mimalloc *g, taddr at, const char *what, ...)
+{
+	va_list args;
+
+	va_start(args, what);
+	put_problem(g, at, what, args);
+	va_end(args);
+}
+
+void mimalloc_doubt(struct mimalloc *g, taddr at, const char *what, ...)
+{
+	va_list args;
+
+	if (g->at_work) {
+		g->c->unsure++;
+		return;
+	}
+	va_start(args, what);
+	put_problem(g, at, what, args);
+	va_end(args);
+}
+
+struct mimalloc_page *mimalloc_page_of(struct mimalloc *g, taddr at, uint64_t *i)
+{
+	const size_t n = ADDR_SEARCH(g->pages, g->npages, start, at);
+	struct mimalloc_page *p = n ? &g->pages[n - 1] : NULL;
+
+	if (!p || (at - p->start) % p->block || (at - p->start) / p->block >= p->reserved)
+		return NULL;
+	*i = (at - p->start) / p->block;
+	return p;
+}
