@@ -159,8 +159,8 @@ static bool has_entry(const struct splice *s, uint32_t i)
 }
 
 /*
- * Each call is known by what is on the stack. Then those behind the last one are of another chain: where a thread
- * switches between several of them, as greenlets do, stacks lead from one into the other.
+ * Each call is known by what is on the stack. Then those behind the last one are of another chain: where a
+ * thread switches between several of them, as greenlets do, stacks lead from one into the other.
  */
 static bool is_sure(const struct splice *s)
 {
