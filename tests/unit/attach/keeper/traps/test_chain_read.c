@@ -74,6 +74,7 @@ static int setup(void **state)
 	made.rec.regs.fs_base = (uintptr_t)&descriptor;
 	made.rec.regs.rsp = (uintptr_t)memory;
 	made.rec.slice_len = 20;
+	made.rec.head.flags = 0;
 	shared->chain = (struct chain_plan){
 		.slot = 3 * 8,
 		.owner = 8,
@@ -190,6 +191,10 @@ static void one_word_away(void **state)
 	read_it();
 	assert_int_equal(made.rec.chain_len, 0);
 	assert_int_equal(made.rec.chain_end, CHAIN_WHOLE);
+	/* there are frames in it, not the stack */
+	made.rec.head.flags = RECORD_FRAMES;
+	read_it();
+	assert_int_equal(made.rec.chain_len, 4);
 }
 
 /* What is found in the thread's slot, or was found before, counts only if it is this thread's. */
