@@ -33,6 +33,7 @@ FILES = {
     "openssl": ["libcrypto.so.3", "libssl.so.3"],
     "ovs": [],
     "postgres": ["/usr/lib/postgresql/15/bin/postgres"],
+    "pymalloc": ["libpython3.11.a"],
     "python": ["libpython3.11.so.1.0"],
     "talloc": ["libtalloc.so.2"],
     "tcmalloc": ["libtcmalloc_minimal.so.4"],
@@ -43,8 +44,9 @@ GONE = "libpthread[.-]*"    # in the C library since glibc 2.34
 
 @functools.lru_cache(None)
 def symbols(path):
-    listing = subprocess.run(["nm", "-D", "--defined-only", path], stdout=subprocess.PIPE, check=True, text=True).stdout
-    return {line.split()[-1].split("@")[0] for line in listing.splitlines()}
+    dynamic = [] if path.suffix == ".a" else ["-D"]  # an archive has the static ones
+    listing = subprocess.run(["nm", *dynamic, "--defined-only", path], stdout=subprocess.PIPE, check=True, text=True).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines() if line.split()}
 
 
 def functions(pack):

@@ -88,8 +88,8 @@ def script(victim):
 @pytest.fixture
 def watch_script(watch):
     def start(target, *args, **kwargs):
-        options = ["--verdicts", "no", "--sizes", "exact", *args]
-        return watch("-p", target.pid, *options, **kwargs).wait_watching()
+        run = watch("-p", target.pid, "--verdicts", "no", "--sizes", "exact", *args, **kwargs)
+        return run if "pymalloc" in args else run.wait_watching()
 
     return start
 
@@ -203,6 +203,24 @@ def test_a_trace_that_was_cut(script, watch_script, tmp_path):
     run.wait()
     assert_same_stacks(reported(tmp_path / "t.mmt"), answers)
     target.ask("recursion 1")
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_small_objects(script, watch_script, python):
+    """By the allocator's static functions, if the file has their names: each object, and what frees it."""
+    target = script(python)
+    run = watch_script(target, "--family", "pymalloc")
+    if not run.err.find("^watching ", 10):
+        assert "nothing in" in run.said() and "pymalloc" in run.said()
+        return
+    target.ask("small 3000")
+    report = run.finish()
+    assert_untouched(target)
+    kept = sum(group["blocks"] for group in report["groups"] if script_frames(group)[:1] and
+               script_frames(group)[0][0] == "small")
+    assert 2900 <= kept <= 3010     # some were in lists of free objects
+    assert report["double_frees"] == [] and not any("given out again" in note for note in report["notes"])
+    target.end()
 
 
 def test_off(script, watch_script):

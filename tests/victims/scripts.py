@@ -47,6 +47,12 @@ def churn(n):
         bytearray(1000 + i)
 
 
+def small(n):
+    for i in range(n):
+        ROWS.append(i / 7)
+        str(i) * 2
+
+
 class Shop:
     def __init__(self):
         take()
@@ -140,6 +146,7 @@ ORDERS = {
     "lines": lambda n: several_lines(),
     "append": append_row,
     "churn": churn,
+    "small": small,
 }
 
 

@@ -51,12 +51,13 @@ static taddr find_state(struct keeper *k, struct tracee *t, taddr fs_base)
 	return t->chain_state;
 }
 
-/* A word that may be on the thread's own stack, of which there is a copy already. */
+/* A word that may be on the thread's own stack, of which there is a copy already, unless gdb has unwound it. */
 static bool read_near(struct keeper *k, const struct record_hit *rec, taddr addr, uint64_t *out)
 {
+	const uint32_t copied = rec->head.flags & RECORD_FRAMES ? 0 : rec->slice_len;
 	const uint64_t at = addr - rec->regs.rsp;
 
-	if (rec->slice_len < sizeof(*out) || at > rec->slice_len - sizeof(*out))
+	if (copied < sizeof(*out) || at > copied - sizeof(*out))
 		return read_word(k, addr, out);
 	memcpy(out, rec->slice + at, sizeof(*out));
 	return true;

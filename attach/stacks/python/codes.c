@@ -13,10 +13,12 @@
 #define HEADER_MOST 208u
 #define LINES_MOST (1u << 20)	/* bytes of a table */
 #define CODES_MOST 65536u	/* then all are forgotten */
-#define PLACES_MOST (1u << 22)
+#define TABLES_MOST (64u << 20)	/* bytes of all tables; likewise */
+#define PLACES_MOST (1u << 20)
 #define OB_TYPE 8
 #define OB_SIZE 16
 #define BYTES_DATA 32
+#define TOO_MANY "(one of too many places)"
 #define GONE "(code that is freed)"	/* as a file, too: so it is known as a frame of a script */
 
 struct code {
@@ -44,6 +46,7 @@ void codes_forget(struct codes *c)
 	for (size_t i = 0; i < c->n; i++)
 		free(c->all[i].lines);
 	c->n = 0;
+	c->table_bytes = 0;
 	addrmap_clear(&c->by_addr);
 	addrmap_clear(&c->by_position);
 }
@@ -94,7 +97,7 @@ static bool read_header(const struct codes *c, taddr addr, uint8_t *header)
 	return references && references <= UINT32_MAX && type == c->runtime->code_type;
 }
 
-static void read_lines(const struct codes *c, struct code *code)
+static void read_lines(struct codes *c, struct code *code)
 {
 	const taddr at = word_of(code, c->runtime->layout.code.lines);
 	uint64_t n;
@@ -104,6 +107,7 @@ static void read_lines(const struct codes *c, struct code *code)
 	code->lines = malloc(n);
 	if (code->lines && pread(c->mem, code->lines, n, (off_t)(at + BYTES_DATA)) == (ssize_t)n)
 		code->nlines = (uint32_t)n;
+	c->table_bytes += n;
 }
 
 static const char *read_text(struct codes *c, taddr at)
@@ -175,7 +179,7 @@ static int find_code(struct codes *c, taddr addr, uint64_t now_ns, uint32_t *ind
 		if (!read_header(c, addr, header) || same_fields(c, code, header))
 			return 0;
 	}
-	if (c->n >= CODES_MOST)
+	if (c->n >= CODES_MOST || c->table_bytes >= TABLES_MOST)
 		codes_forget(c);
 	if (grow_for(&c->all, c->n, &c->size, sizeof(*c->all)))
 		return -ENOMEM;
@@ -203,19 +207,25 @@ static bool same_place(const struct codes_place *a, const struct codes_place *b)
 	return a->function == b->function && a->file == b->file && a->line == b->line;
 }
 
+/* The number of @p; of all that are too many, one. */
 static int number_place(struct codes *c, const struct codes_place *p, uint32_t *place)
 {
-	uint64_t h = hash_place(p);
+	struct codes_place other = { .line = 0 };
 	const uint32_t *known;
+	uint64_t h;
 
+	if (c->nplaces >= PLACES_MOST) {
+		other.function = other.file = intern_text(&c->pool, TOO_MANY);
+		p = &other;
+	}
+	h = hash_place(p);
 	while ((known = addrmap_get(&c->by_place, h)) && !same_place(&c->places[*known], p))
 		h++;
 	if (known) {
 		*place = *known;
 		return 0;
 	}
-	if (c->nplaces >= PLACES_MOST ||
-	    grow_for(&c->places, c->nplaces, &c->places_size, sizeof(*c->places)))
+	if (!p->function || grow_for(&c->places, c->nplaces, &c->places_size, sizeof(*c->places)))
 		return -ENOMEM;
 	*place = (uint32_t)c->nplaces;
 	c->places[c->nplaces++] = *p;

@@ -35,7 +35,7 @@ struct codes {
 	const struct python_runtime *runtime;
 	int mem;
 	struct code *all;
-	size_t n, size;
+	size_t n, size, table_bytes;
 	struct addrmap by_addr;		/* -> index in all */
 	struct addrmap by_position;	/* code and offset -> place */
 	struct codes_place *places;

@@ -13,6 +13,23 @@
 
 /* --- the interpreter --- */
 
+static void close_mem(struct python *p)
+{
+	if (p->mem >= 0)
+		close(p->mem);
+	p->mem = p->codes.mem = -1;
+}
+
+/* Of the process as it is now: it may be another one, a copy. */
+static void open_mem(struct python *p)
+{
+	if (p->mem >= 0 && p->pid == modules_pid(p->modules))
+		return;
+	close_mem(p);
+	p->pid = modules_pid(p->modules);
+	p->mem = p->codes.mem = modules_open_mem(p->modules);
+}
+
 void python_init(struct python *p, struct modules *ms, struct shared *shared, bool wanted)
 {
 	*p = (struct python){ .modules = ms, .shared = shared, .wanted = wanted, .mem = -1 };
@@ -22,9 +39,7 @@ void python_init(struct python *p, struct modules *ms, struct shared *shared, bo
 void python_fini(struct python *p)
 {
 	codes_fini(&p->codes);
-	if (p->mem >= 0)
-		close(p->mem);
-	p->mem = -1;
+	close_mem(p);
 }
 
 void python_forget(struct python *p)
@@ -34,14 +49,6 @@ void python_forget(struct python *p)
 	p->state = PYTHON_NONE;
 	p->looked = 0;
 	p->why[0] = '\0';
-}
-
-static void open_mem(struct python *p)
-{
-	if (p->mem >= 0)
-		close(p->mem);
-	p->mem = modules_open_mem(p->modules);
-	p->codes.mem = p->mem;
 }
 
 /* Has the interpreter threads by now? Then its chains are read from the next hit on. */
@@ -64,7 +71,6 @@ void python_modules_changed(struct python *p)
 
 	if (!p->wanted)
 		return;
-	/* also if the process is another one now, a copy */
 	open_mem(p);
 	if (p->state != PYTHON_NONE)
 		return;
@@ -78,6 +84,8 @@ void python_modules_changed(struct python *p)
 			  p->runtime.eval.lo);
 		p->next_ns = 0;
 		look(p, 0);
+	} else {
+		close_mem(p);
 	}
 }
 
@@ -150,6 +158,15 @@ static bool has_entry(const struct splice *s, uint32_t i)
 	       s->entry < st->sps[i + 1];
 }
 
+/*
+ * Each call is known by what is on the stack. Then those behind the last one are of another chain: where a
+ * thread switches between several of them, as greenlets do, stacks lead from one into the other.
+ */
+static bool is_sure(const struct splice *s)
+{
+	return s->st->has_sps && s->p->runtime.layout.entry != LAYOUTS_ENTRY_EACH;
+}
+
 static bool is_evaluation(const struct splice *s, uint32_t i)
 {
 	const struct code_range *eval = &s->p->runtime.eval;
@@ -201,10 +218,11 @@ static int put_call(struct splice *s, uint32_t i)
 	int r = 0;
 
 	if (s->next == s->hit->chain_len) {
-		s->misfit |= s->hit->chain_end == CHAIN_WHOLE;
+		s->misfit |= s->hit->chain_end == CHAIN_WHOLE && !is_sure(s);
 		put(s, s->st->frames[i]);
 		return 0;
 	}
+	s->misfit |= s->entry && is_sure(s) && !has_entry(s, i);
 	while (r == 0 && !begun && s->next < s->hit->chain_len) {
 		begun = begins(s, s->next);
 		if (!is_shim(s, s->next))

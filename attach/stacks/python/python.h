@@ -14,8 +14,9 @@
  * The chain was read at the hit (shared/chain.h). One call of the evaluation loop executes one frame or, from
  * 3.11 on, several: which of them begins such a call is marked in the chain, or by a frame of no code behind
  * it. Which frames of the stack are such calls: those in the code of that function; and as a compiler may
- * move parts of it elsewhere, also those whose piece of the stack has what the chain says is there. If both
- * do not agree, the stack stays as it is, and that is counted: nothing is guessed.
+ * move parts of it elsewhere, also those whose piece of the stack has what the chain says is there: from 3.11
+ * on something of each call is there. If both do not agree, the stack stays as it is, and that is counted:
+ * nothing is guessed.
  *
  * A frame of a script is a number with UNWIND_SCRIPT in place of an address: that of a place (codes.h).
  */
@@ -44,7 +45,8 @@ struct python {
 	struct shared *shared;
 	bool wanted;
 	enum python_state state;
-	int mem;			/* of the target; -1 */
+	int mem;			/* of process pid; -1: there is no interpreter */
+	pid_t pid;
 	size_t looked;			/* at so many modules */
 	uint64_t next_ns;		/* PYTHON_WAITS: when to look again */
 	struct python_runtime runtime;

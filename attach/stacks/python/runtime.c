@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "attach/stacks/python/debug_offsets.h"
 #include "attach/target/datasyms.h"
 #include "base/log.h"
 
@@ -68,78 +69,6 @@ static void write_version(uint32_t version, char *buf, size_t n)
 		snprintf(buf, n, "%u.%u.%u", version >> 24, version >> 16 & 0xff, version >> 8 & 0xff);
 }
 
-/* --- what it says of itself --- */
-
-/* Words of _Py_DebugOffsets, by number: the same in all releases of 3.13. */
-enum {
-	OFFSETS_FREE_THREADED = 2,
-	OFFSETS_INTERPRETERS = 5,
-	OFFSETS_NEXT_INTERPRETER = 8,
-	OFFSETS_THREADS,
-	OFFSETS_NEXT_THREAD = 21,
-	OFFSETS_FRAME = 23,
-	OFFSETS_THREAD_ID,
-	OFFSETS_PREVIOUS = 29,
-	OFFSETS_EXECUTABLE,
-	OFFSETS_INSTR,
-	OFFSETS_OWNER = 33,
-	OFFSETS_FILENAME = 35,
-	OFFSETS_QUALNAME = 37,
-	OFFSETS_LINETABLE,
-	OFFSETS_FIRST_LINE,
-	OFFSETS_BYTECODE = 43,
-	OFFSETS_END
-};
-
-static bool are_offsets(const uint64_t *w)
-{
-	static const uint8_t used[] = {
-		OFFSETS_INTERPRETERS, OFFSETS_NEXT_INTERPRETER, OFFSETS_THREADS,   OFFSETS_NEXT_THREAD,
-		OFFSETS_FRAME,	      OFFSETS_THREAD_ID,	OFFSETS_PREVIOUS,  OFFSETS_EXECUTABLE,
-		OFFSETS_INSTR,	      OFFSETS_OWNER,		OFFSETS_FILENAME,  OFFSETS_QUALNAME,
-		OFFSETS_LINETABLE,    OFFSETS_FIRST_LINE,	OFFSETS_BYTECODE,
-	};
-
-	for (size_t i = 0; i < sizeof(used); i++)
-		if (w[used[i]] >= UINT16_MAX)
-			return false;
-	return memcmp(w, "xdebugpy", sizeof(*w)) == 0;
-}
-
-static int read_offsets(struct python_runtime *rt, int mem, char *why, size_t n)
-{
-	struct layout *l = &rt->layout;
-	uint64_t w[OFFSETS_END];
-
-	if (!read_at(mem, rt->runtime, w, sizeof(w)) || !are_offsets(w)) {
-		snprintf(why, n, "its table of offsets could not be read");
-		return -ENOTSUP;
-	}
-	if (w[OFFSETS_FREE_THREADED]) {
-		snprintf(why, n, "it is free-threaded");
-		return -ENOTSUP;
-	}
-	l->interpreters = (uint16_t)w[OFFSETS_INTERPRETERS];
-	l->next_interpreter = (uint16_t)w[OFFSETS_NEXT_INTERPRETER];
-	l->threads = (uint16_t)w[OFFSETS_THREADS];
-	l->next_thread = (uint16_t)w[OFFSETS_NEXT_THREAD];
-	l->chain.owner = (uint16_t)w[OFFSETS_THREAD_ID];
-	l->chain.head = (uint16_t)w[OFFSETS_FRAME];
-	l->chain.next = (uint16_t)w[OFFSETS_PREVIOUS];
-	l->chain.code = (uint16_t)w[OFFSETS_EXECUTABLE];
-	l->chain.at = (uint16_t)w[OFFSETS_INSTR];
-	l->chain.kind = (uint16_t)w[OFFSETS_OWNER];
-	l->chain.link_bytes = (uint16_t)(w[OFFSETS_OWNER] + 2);
-	l->code.filename = (uint16_t)w[OFFSETS_FILENAME];
-	l->code.name = (uint16_t)w[OFFSETS_QUALNAME];
-	l->code.lines = (uint16_t)w[OFFSETS_LINETABLE];
-	l->code.first_line = (uint16_t)w[OFFSETS_FIRST_LINE];
-	if (w[OFFSETS_BYTECODE] == l->code.bytecode && l->chain.link_bytes <= CHAIN_LINK_MOST)
-		return 0;
-	snprintf(why, n, "its frames are not as those of a release");
-	return -ENOTSUP;
-}
-
 /* --- the interpreter --- */
 
 static bool find_eval(const struct module *m, struct code_range *out)
@@ -154,12 +83,21 @@ static bool find_eval(const struct module *m, struct code_range *out)
 	return true;
 }
 
+static void complete(struct python_runtime *rt, int mem, char *why, size_t n)
+{
+	uint64_t words[DEBUG_OFFSETS_WORDS];
+
+	if (!read_at(mem, rt->runtime, words, sizeof(words)))
+		snprintf(why, n, "its table of offsets could not be read");
+	else
+		debug_offsets_take(words, &rt->layout, why, n);
+}
+
 static int check(const struct module *m, int mem, struct python_runtime *rt, char *why, size_t n)
 {
 	const uint32_t version = version_of(m, mem);
 	const struct layout *l = layouts_find((uint16_t)(version >> 16));
 	char reason[80] = "";
-	int r = 0;
 
 	write_version(version, rt->version, sizeof(rt->version));
 	if (!l)
@@ -171,12 +109,11 @@ static int check(const struct module *m, int mem, struct python_runtime *rt, cha
 	if (l)
 		rt->layout = *l;
 	if (!reason[0] && l->describes_itself)
-		r = read_offsets(rt, mem, reason, sizeof(reason));
-	if (reason[0]) {
-		snprintf(why, n, "CPython %s in %s: %s", rt->version, m->name, reason);
-		r = -ENOTSUP;
-	}
-	return r;
+		complete(rt, mem, reason, sizeof(reason));
+	if (!reason[0])
+		return 0;
+	snprintf(why, n, "CPython %s in %s: %s", rt->version, m->name, reason);
+	return -ENOTSUP;
 }
 
 int python_runtime_find(const struct modules *ms, size_t *from, int mem, struct python_runtime *out,

@@ -74,6 +74,7 @@ static int setup(void **state)
 	made.rec.regs.fs_base = (uintptr_t)&descriptor;
 	made.rec.regs.rsp = (uintptr_t)memory;
 	made.rec.slice_len = 20;
+	made.rec.head.flags = 0;
 	shared->chain = (struct chain_plan){
 		.slot = 3 * 8,
 		.owner = 8,
@@ -127,7 +128,7 @@ static void whole(void **state)
 static void across_pages(void **state)
 {
 	(void)state;
-	make_links(200, 12 * PAGE - 20, 200);
+	make_links(200, 12 * PAGE - 24, 200);
 	read_it();
 	has_links(200);
 	assert_int_equal(made.rec.chain_end, CHAIN_WHOLE);
@@ -139,17 +140,17 @@ static void across_pages(void **state)
 static void too_long(void **state)
 {
 	(void)state;
-	make_links(CHAIN_MAX, 12 * PAGE, 100);
+	make_links(CHAIN_MAX, 12 * PAGE, 104);
 	read_it();
 	has_links(CHAIN_MAX);
 	assert_int_equal(made.rec.chain_end, CHAIN_WHOLE);
-	make_links(CHAIN_MAX + 1, 12 * PAGE, 100);
+	make_links(CHAIN_MAX + 1, 12 * PAGE, 104);
 	read_it();
 	has_links(CHAIN_MAX);
 	assert_int_equal(made.rec.chain_end, CHAIN_CUT);
 	/* a circle */
-	make_links(3, 1000, 100);
-	link_at(800)->next = (uintptr_t)link_at(1000);
+	make_links(3, 1000, 104);
+	link_at(792)->next = (uintptr_t)link_at(1000);
 	read_it();
 	assert_int_equal(made.rec.chain_len, CHAIN_MAX);
 	assert_int_equal(made.rec.chain_end, CHAIN_CUT);
@@ -158,8 +159,8 @@ static void too_long(void **state)
 static void leads_nowhere(void **state)
 {
 	(void)state;
-	make_links(3, 1000, 100);
-	link_at(800)->next = 16;
+	make_links(3, 1000, 104);
+	link_at(792)->next = 16;
 	read_it();
 	has_links(3);
 	assert_int_equal(made.rec.chain_end, CHAIN_LOST);
@@ -178,7 +179,7 @@ static void leads_nowhere(void **state)
 static void one_word_away(void **state)
 {
 	(void)state;
-	make_links(4, 1000, 100);
+	make_links(4, 1000, 104);
 	indirect = thread_state.head;
 	thread_state.head = (uintptr_t)&indirect - 24;
 	shared->chain.head_of = 24;
@@ -190,13 +191,17 @@ static void one_word_away(void **state)
 	read_it();
 	assert_int_equal(made.rec.chain_len, 0);
 	assert_int_equal(made.rec.chain_end, CHAIN_WHOLE);
+	/* there are frames in it, not the stack */
+	made.rec.head.flags = RECORD_FRAMES;
+	read_it();
+	assert_int_equal(made.rec.chain_len, 4);
 }
 
 /* What is found in the thread's slot, or was found before, counts only if it is this thread's. */
 static void of_another_thread(void **state)
 {
 	(void)state;
-	make_links(4, 1000, 100);
+	make_links(4, 1000, 104);
 	read_it();
 	has_links(4);
 	thread_state.owner++;
@@ -216,7 +221,7 @@ static void of_another_thread(void **state)
 static void not_asked_for(void **state)
 {
 	(void)state;
-	make_links(4, 1000, 100);
+	make_links(4, 1000, 104);
 	atomic_store(&shared->chained, false);
 	read_it();
 	assert_int_equal(made.rec.chain_end, CHAIN_NONE);

@@ -193,6 +193,34 @@ static void moved_away(void **state)
 	is_stack("c1 f0 c2 f1 c3");
 }
 
+/* A greenlet's stack leads into that of the thread, which has a chain of its own. */
+static void another_chain_behind(void **state)
+{
+	(void)state;
+	stack.has_sps = true;
+	two_calls(EVAL + 100);
+	add_link(0, 0, 0);
+	add_link(1, BEGINS, 0);
+	hit.rec.chain_head = STACK + 32 + 8;
+	merge(256);
+	is_stack("c1 f0 f1 c2 eval c3");
+	assert_int_equal(python.misfits, 0);
+}
+
+/* There is nothing of the first link's call where the stack has a call. */
+static void of_another_call(void **state)
+{
+	(void)state;
+	stack.has_sps = true;
+	two_calls(EVAL + 100);
+	add_link(0, BEGINS, 0);
+	add_link(1, BEGINS, 0);
+	hit.rec.chain_head = STACK + 64 + 8;
+	merge(256);
+	is_stack("c1 eval c2 eval c3");
+	assert_int_equal(python.misfits, 1);
+}
+
 static void it_does_not_fit(void **state)
 {
 	(void)state;
@@ -283,6 +311,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(marked, setup, teardown),
 		cmocka_unit_test_setup_teardown(behind_a_frame_of_no_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(moved_away, setup, teardown),
+		cmocka_unit_test_setup_teardown(another_chain_behind, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_another_call, setup, teardown),
 		cmocka_unit_test_setup_teardown(it_does_not_fit, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_chain_ends_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_chain, setup, teardown),
