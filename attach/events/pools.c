@@ -12,7 +12,9 @@ struct pool_node {
 	uint32_t pool;		/* the node that it lies in */
 	uint32_t first;		/* of its members; of a free node: the next free one */
 	uint32_t next, before;	/* among the members of its pool */
+	uint32_t by;		/* of a pool that was condemned */
 	bool is_pool;
+	bool nameless;		/* its key is not in the table: a pool that was condemned */
 };
 
 void pools_init(struct pools *p)
@@ -93,6 +95,7 @@ static void leave_pool(struct pools *p, uint32_t number)
 {
 	struct pool_node *n = &p->nodes[number];
 
+	p->at = 0;
 	if (!n->pool)
 		return;
 	if (n->before)
@@ -116,8 +119,11 @@ static void enter_pool(struct pools *p, uint32_t number, uint32_t pool)
 	to->is_pool = true;
 }
 
+/* Or is it @pool? For a new block, in which nothing lies yet, there is nothing to walk. */
 static bool lies_in(const struct pools *p, uint32_t number, uint32_t pool)
 {
+	if (!p->nodes[pool].first)
+		return number == pool;
 	while (number && number != pool)
 		number = p->nodes[number].pool;
 	return number != 0;
@@ -146,7 +152,8 @@ static void remove_node(struct pools *p, uint32_t number)
 	leave_pool(p, number);
 	while (p->nodes[number].first)
 		leave_pool(p, p->nodes[number].first);
-	addrmap_del(&p->numbers, p->nodes[number].key, NULL);
+	if (!p->nodes[number].nameless)
+		addrmap_del(&p->numbers, p->nodes[number].key, NULL);
 	free_node(p, number);
 }
 
@@ -158,22 +165,11 @@ void pools_remove(struct pools *p, uint64_t key)
 		remove_node(p, number);
 }
 
-static void ignore(void *ctx, uint64_t key)
-{
-	(void)ctx, (void)key;
-}
-
 int pools_rename(struct pools *p, uint64_t from, uint64_t to)
 {
 	uint32_t number = find(p, from);
 
 	if (!number || from == to)
-		return 0;
-	pools_empty(p, to, ignore, NULL);
-	pools_remove(p, to);
-	/* it may have been in what was removed */
-	number = find(p, from);
-	if (!number)
 		return 0;
 	if (addrmap_put(&p->numbers, to, &number) < 0)
 		return -ENOMEM;
@@ -182,33 +178,120 @@ int pools_rename(struct pools *p, uint64_t from, uint64_t to)
 	return 0;
 }
 
-void pools_empty(struct pools *p, uint64_t key, pools_removed *removed, void *ctx)
+bool pools_is_empty(const struct pools *p, uint64_t key)
 {
-	const uint32_t root = find(p, key);
-	uint32_t at = root;
+	uint32_t number = find(p, key);
 
-	while (root && p->nodes[root].first) {
-		uint32_t pool;
-
-		while (p->nodes[at].first)
-			at = p->nodes[at].first;
-		pool = p->nodes[at].pool;
-		removed(ctx, p->nodes[at].key);
-		remove_node(p, at);
-		at = pool;
-	}
+	return !number || !p->nodes[number].first;
 }
 
-void pools_empty_shallow(struct pools *p, uint64_t key, pools_removed *removed, void *ctx)
-{
-	const uint32_t root = find(p, key);
-	uint32_t next;
+/* --- condemned --- */
 
-	for (uint32_t at = root ? p->nodes[root].first : 0; at; at = next) {
+static uint32_t condemned_root(struct pools *p)
+{
+	if (!p->condemned)
+		p->condemned = new_node(p, 0);
+	return p->condemned;
+}
+
+/* A new node takes the name, and the place in the tree, of @number. NULL: no memory. */
+static struct pool_node *replace_name(struct pools *p, uint32_t number)
+{
+	uint32_t fresh = new_node(p, p->nodes[number].key), around = p->nodes[number].pool;
+
+	if (!fresh)
+		return NULL;
+	/* it is in the table, so this needs no memory */
+	*(uint32_t *)addrmap_get(&p->numbers, p->nodes[number].key) = fresh;
+	p->nodes[fresh].is_pool = true;
+	if (around)
+		enter_pool(p, fresh, around);
+	return &p->nodes[fresh];
+}
+
+int pools_condemn(struct pools *p, uint64_t key, bool stays, uint32_t by)
+{
+	const uint32_t number = find(p, key), root = condemned_root(p);
+
+	if (!root)
+		return -ENOMEM;
+	if (!number || (stays && !p->nodes[number].first))
+		return 0;
+	if (!stays)
+		addrmap_del(&p->numbers, key, NULL);
+	else if (!replace_name(p, number))
+		return -ENOMEM;
+	p->nodes[number].nameless = true;
+	p->nodes[number].by = by;
+	leave_pool(p, number);
+	enter_pool(p, number, root);
+	return 0;
+}
+
+int pools_condemn_blocks(struct pools *p, uint64_t key, uint32_t by)
+{
+	const uint32_t number = find(p, key);
+	uint32_t next, fresh;
+	int rc = pools_condemn(p, key, true, by);
+
+	fresh = find(p, key);
+	if (rc < 0 || fresh == number)
+		return rc;
+	for (uint32_t at = p->nodes[number].first; at; at = next) {
 		next = p->nodes[at].next;
-		if (p->nodes[at].is_pool)
+		if (!p->nodes[at].is_pool)
 			continue;
-		removed(ctx, p->nodes[at].key);
-		remove_node(p, at);
+		leave_pool(p, at);
+		enter_pool(p, at, fresh);
 	}
+	return 0;
+}
+
+bool pools_any_condemned(const struct pools *p)
+{
+	return p->condemned && p->nodes[p->condemned].first;
+}
+
+bool pools_is_condemned(const struct pools *p, uint64_t key, uint32_t *by)
+{
+	uint32_t number = find(p, key);
+
+	if (!number || !pools_any_condemned(p))
+		return false;
+	while (p->nodes[number].pool && p->nodes[number].pool != p->condemned)
+		number = p->nodes[number].pool;
+	if (by)
+		*by = p->nodes[number].by;
+	return p->nodes[number].pool == p->condemned;
+}
+
+/* Remove the innermost condemned node. It is @gone, as it was. */
+static void remove_next(struct pools *p, struct pool_node *gone)
+{
+	uint32_t at = p->at;
+
+	if (!at) {
+		at = p->nodes[p->condemned].first;
+		p->by = p->nodes[at].by;
+	}
+	while (p->nodes[at].first)
+		at = p->nodes[at].first;
+	*gone = p->nodes[at];
+	remove_node(p, at);
+	p->at = gone->pool == p->condemned ? 0 : gone->pool;
+}
+
+bool pools_next(struct pools *p, uint64_t *key, uint32_t *by)
+{
+	struct pool_node gone;
+
+	while (p->condemned && p->nodes[p->condemned].first) {
+		remove_next(p, &gone);
+		if (gone.nameless)
+			continue;
+		*key = gone.key;
+		*by = p->by;
+		return true;
+	}
+	return false;
 }

@@ -10,9 +10,11 @@
  * lies in it: with talloc every block may be the pool of others. A pool of which only a block in it was seen
  * is in the tree, too, with no pool around it that is known.
  *
- * Nodes are in one array and refer to each other by number, so one takes 40 bytes, its entry in the table
- * included. Nothing here recurses, and emptying a pool takes as long as there are blocks in it, however deep
- * they lie.
+ * What lies in a pool that is freed may be a million blocks. It is condemned at once, and removed block by
+ * block later, as its user finds the time. Until then it can be seen that a block is condemned.
+ *
+ * Nodes are in one array and refer to each other by number, so one takes some 50 bytes with its entry in the
+ * table. Nothing here recurses.
  *
  * Pure: what a key stands for is in tally_pools.h.
  */
@@ -33,6 +35,8 @@ struct pools {
 	struct pool_node *nodes;	/* number 0 stands for none */
 	size_t n, size;
 	uint32_t unused;		/* the first node that is free again, or 0 */
+	uint32_t condemned;		/* the node in which all that is condemned lies; 0: not made yet */
+	uint32_t at, by;		/* what is removed next: a node, or 0: any; and its pools_condemn() */
 };
 
 void pools_init(struct pools *p);
@@ -47,17 +51,28 @@ bool pools_has(const struct pools *p, uint64_t key);
  */
 must_check int pools_put(struct pools *p, uint64_t key, const uint64_t *pool, bool is_pool);
 
-/* @from has the key @to now; if @to was in the tree, it is removed first, with all in it. 0 or -ENOMEM. */
+/* @from has the key @to now, which is not in the tree. 0 or -ENOMEM. */
 must_check int pools_rename(struct pools *p, uint64_t from, uint64_t to);
 
-/* Something in a pool is removed from the tree. Must not change the tree. */
-typedef void pools_removed(void *ctx, uint64_t key);
+/*
+ * All that lies in @key, at any depth, is condemned; @stays: @key itself is not, else it is removed. @by:
+ * what pools_next() is to say of it. 0, or -ENOMEM: then nothing is condemned.
+ */
+must_check int pools_condemn(struct pools *p, uint64_t key, bool stays, uint32_t by);
 
-/* Remove all that lies in @key, at any depth, innermost first. @key itself stays. */
-void pools_empty(struct pools *p, uint64_t key, pools_removed *removed, void *ctx);
+/* The same for what lies in @key itself, but not for pools in it. @key stays. 0 or -ENOMEM. */
+must_check int pools_condemn_blocks(struct pools *p, uint64_t key, uint32_t by);
 
-/* Remove what lies in @key itself, but not pools in it. */
-void pools_empty_shallow(struct pools *p, uint64_t key, pools_removed *removed, void *ctx);
+/* @by may be NULL. */
+bool pools_is_condemned(const struct pools *p, uint64_t key, uint32_t *by);
+
+bool pools_any_condemned(const struct pools *p);
+
+/* Remove one that is condemned, innermost first. false: there is none. */
+bool pools_next(struct pools *p, uint64_t *key, uint32_t *by);
+
+/* Does nothing lie in it? Also true for one that is not in the tree. */
+bool pools_is_empty(const struct pools *p, uint64_t key);
 
 /* Remove @key, in which nothing lies any more. If something does, it then lies in none. */
 void pools_remove(struct pools *p, uint64_t key);

@@ -110,6 +110,11 @@ uint32_t tallied_freeing_stack(struct tally *t, const struct tallied *x)
 /* What released_by says of a block that was freed with its pool: no number of a stack. */
 #define WITH_POOL UINT32_MAX
 
+void tallied_remember_gone(struct tally *t, const struct tallied *x, taddr addr)
+{
+	released_put(t->released, tallied_key(x, addr), &(struct released_by){ WITH_POOL, FACT_NONE });
+}
+
 void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr, uint32_t by)
 {
 	if (!tallied_is_live(t, x, addr, NULL))
@@ -118,7 +123,7 @@ void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr
 		tallied_put_free(t, x, addr, by);
 	else
 		tallied_forget(t, x, addr);
-	released_put(t->released, tallied_key(x, addr), &(struct released_by){ WITH_POOL, FACT_NONE });
+	tallied_remember_gone(t, x, addr);
 }
 
 enum tallied_before tallied_freed_before(const struct tally *t, const struct tallied *x, taddr addr,

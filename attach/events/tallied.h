@@ -51,6 +51,9 @@ void tallied_forget(struct tally *t, const struct tallied *x, taddr addr);
 /* The stack that frees: number + 1, or FACT_NONE if it is not wanted. */
 uint32_t tallied_freeing_stack(struct tally *t, const struct tallied *x);
 
+/* It is freed; until the address is allocated again, another free of it means nothing (FREED_WITH_POOL). */
+void tallied_remember_gone(struct tally *t, const struct tallied *x, taddr addr);
+
 /* What is at @addr, if anything, is freed with the pool that it lies in, by @by: number + 1 or FACT_NONE. */
 void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr, uint32_t by);
 

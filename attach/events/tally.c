@@ -120,9 +120,11 @@ static void tally_by_rule(struct tally *t, const struct tallied *x)
 		tally_ref(t, x);
 		break;
 	case RULE_FROM:
+		tally_pools_settle(t);
 		t->counting = true;
 		break;
 	case RULE_UNTIL:
+		tally_pools_settle(t);
 		t->counting = false;
 		break;
 	case RULE_IN:
@@ -155,6 +157,7 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 		tally_range(t, &x);
 	else
 		tally_by_rule(t, &x);
+	tally_pools_work(t, &x);
 	t->out_of_memory |= t->scope->out_of_memory;
 }
 
@@ -177,10 +180,23 @@ void tally_gap(struct tally *t)
 	released_clear(t->released);
 }
 
+#define AT_ONCE 4096
+
+bool tally_idle(struct tally *t)
+{
+	return tally_pools_idle(t, AT_ONCE);
+}
+
+void tally_settle(struct tally *t)
+{
+	tally_pools_settle(t);
+}
+
 void tally_end(struct tally *t)
 {
 	uint32_t tid;
 
+	tally_settle(t);
 	while (suspect_frees_any(&t->suspects, &tid))
 		tally_settle_suspects(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
 }

@@ -53,6 +53,7 @@ struct tally {
 	struct addrmap outside;		/* live blocks allocated out of scope: a set of tallied_key() */
 	struct addrmap forwarded;		/* family and tid -> struct forwarded_free */
 	struct pools pools;		/* which block lies in which pool, in families that have pools */
+	uint64_t pools_ns;		/* when the last hit was */
 	struct addrmap moves;		/* family and tid -> struct range_move */
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
 	struct suspect_frees suspects;
@@ -82,6 +83,13 @@ void tally_thread_end(struct tally *t, uint32_t tid);
 
 /* Events were lost: blocks that were freed before may have been allocated again since. */
 void tally_gap(struct tally *t);
+
+/*
+ * Something may be left to do that did not have to be done at once: do some of it. true: there is more.
+ * tally_settle: do all of it, since what is live is to be looked at.
+ */
+must_check bool tally_idle(struct tally *t);
+void tally_settle(struct tally *t);
 
 /* The watch is over. Suspect frees are counted, unless their thread has ended meanwhile. */
 void tally_end(struct tally *t);

@@ -16,6 +16,8 @@ static void remember_freed(struct tally *t, const struct tallied *x, taddr addr,
 
 	if (!t->settling && !(unseen && unseen[x->family]))
 		released_put(t->released, tallied_key(x, addr), by);
+	else if (t->planting->set->families[x->family].pools)
+		tallied_remember_gone(t, x, addr);
 }
 
 /* --- facts --- */
@@ -287,6 +289,7 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 
 	if (!rule_values_get(&x->values, &x->rule->old, &old) || !old)
 		return;
+	tally_pools_resize(t, x, old);
 	look_up_old(t, x, old, &o);
 	if (o.was == REALLOC_LIVE)
 		put_aside(t, x, MMT_ASIDE, old, FACT_NONE);
@@ -294,7 +297,6 @@ static void realloc_opens(struct tally *t, const struct tallied *x)
 		remember_freed(t, x, old, &(struct released_by){ FACT_NONE, o.alloc });
 	if (addrmap_put(&t->reallocs, thread_key(x), &o) < 0)
 		t->out_of_memory = true;
-	tally_pools_resize(t, x, old);
 }
 
 static void realloc_failed(struct tally *t, const struct tallied *x, const struct realloc_open *o)

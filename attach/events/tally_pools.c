@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/events/tally_pools.h"
 
+#include <limits.h>
+
+/* A hit takes some microseconds, and this adds one or two. */
+#define WORK_AT_HIT 16
+
 /* No address has this bit: the old block of a realloc under way, by family and thread. */
 #define ASIDE (1ull << 63)
 
@@ -21,42 +26,61 @@ static void store(struct tally *t, int rc)
 
 /* --- what is freed with a pool --- */
 
-struct emptying {
-	struct tally *t;
-	const struct tallied *x;
-	bool any;
-	uint32_t by;		/* the stack that frees: number + 1 or FACT_NONE; valid if there were any */
-};
-
-static void free_member(void *ctx, uint64_t key)
+static void free_member(struct tally *t, const struct tallied *x, uint64_t key, uint32_t by)
 {
-	struct emptying *e = ctx;
+	struct tallied member = *x;
 
-	if (!e->any)
-		e->by = tallied_freeing_stack(e->t, e->x);
-	e->any = true;
-	if (!(key & ASIDE))
-		tallied_free_with_pool(e->t, e->x, tallied_key(e->x, key), e->by);
+	member.family = (uint32_t)(key >> 48);
+	if (member.family < t->planting->set->nfamilies)
+		tallied_free_with_pool(t, &member, tallied_key(&member, key), by);
 }
 
-static void empty(struct tally *t, const struct tallied *x, uint64_t key)
+static void free_members(struct tally *t, const struct tallied *x, unsigned most)
 {
-	struct emptying e = { .t = t, .x = x };
+	uint64_t key;
+	uint32_t by;
 
-	pools_empty(&t->pools, key, free_member, &e);
+	while (most-- && pools_next(&t->pools, &key, &by))
+		free_member(t, x, key, by);
 }
 
-static void empty_shallow(struct tally *t, const struct tallied *x, uint64_t key)
+void tally_pools_work(struct tally *t, const struct tallied *x)
 {
-	struct emptying e = { .t = t, .x = x };
+	t->pools_ns = x->hit->head.time_ns;
+	free_members(t, x, WORK_AT_HIT);
+}
 
-	pools_empty_shallow(&t->pools, key, free_member, &e);
+bool tally_pools_idle(struct tally *t, unsigned most)
+{
+	const struct record_hit hit = { .head = { .time_ns = t->pools_ns } };
+	const struct tallied x = { .hit = &hit };
+
+	free_members(t, &x, most);
+	return pools_any_condemned(&t->pools);
+}
+
+void tally_pools_settle(struct tally *t)
+{
+	while (tally_pools_idle(t, UINT_MAX))
+		;
+}
+
+/* It is condemned, and there is no time to lose. */
+static void settle_one(struct tally *t, const struct tallied *x, uint64_t key)
+{
+	uint32_t by;
+
+	if (pools_is_condemned(&t->pools, key, &by))
+		free_member(t, x, key, by);
 }
 
 static void remove_key(struct tally *t, const struct tallied *x, uint64_t key)
 {
-	empty(t, x, key);
-	pools_remove(&t->pools, key);
+	settle_one(t, x, key);
+	if (pools_is_empty(&t->pools, key))
+		pools_remove(&t->pools, key);
+	else
+		store(t, pools_condemn(&t->pools, key, false, tallied_freeing_stack(t, x)));
 }
 
 void tally_pools_freed(struct tally *t, const struct tallied *x, taddr addr)
@@ -90,8 +114,9 @@ static bool is_gone(const struct tally *t, const struct tallied *x, uint64_t poo
 {
 	struct released_by by;
 
-	return !pools_has(&t->pools, pool) &&
-	       tallied_freed_before(t, x, tallied_key(x, pool), &by) != FREED_NOT;
+	if (pools_has(&t->pools, pool))
+		return pools_is_condemned(&t->pools, pool, NULL);
+	return tallied_freed_before(t, x, tallied_key(x, pool), &by) != FREED_NOT;
 }
 
 bool tally_pools_made(struct tally *t, const struct tallied *x, taddr addr)
@@ -109,7 +134,11 @@ bool tally_pools_made(struct tally *t, const struct tallied *x, taddr addr)
 
 void tally_pools_resize(struct tally *t, const struct tallied *x, taddr old)
 {
-	if (has_pools(t, x))
+	if (!has_pools(t, x))
+		return;
+	/* of an earlier realloc of which the end was lost */
+	remove_key(t, x, aside_key(x));
+	if (!pools_is_condemned(&t->pools, tallied_key(x, old), NULL))
 		store(t, pools_rename(&t->pools, tallied_key(x, old), aside_key(x)));
 }
 
@@ -155,21 +184,24 @@ static bool is_about(struct tally *t, const struct tallied *x, taddr *ptr)
 
 void tally_reset(struct tally *t, const struct tallied *x)
 {
-	uint64_t children;
+	uint64_t children, key;
+	uint32_t by;
 	taddr ptr;
 
 	if (!is_about(t, x, &ptr))
 		return;
+	key = tallied_key(x, ptr);
 	if (!rule_values_get(&x->values, &x->rule->children, &children)) {
 		tallied_unread(t, x);
 		return;
 	}
 	if (t->counting)
 		tallied_count(t, x);
+	by = pools_is_empty(&t->pools, key) ? FACT_NONE : tallied_freeing_stack(t, x);
 	if (children)
-		empty(t, x, tallied_key(x, ptr));
+		store(t, pools_condemn(&t->pools, key, true, by));
 	else
-		empty_shallow(t, x, tallied_key(x, ptr));
+		store(t, pools_condemn_blocks(&t->pools, key, by));
 }
 
 void tally_move(struct tally *t, const struct tallied *x)
@@ -185,5 +217,7 @@ void tally_move(struct tally *t, const struct tallied *x)
 	}
 	if (t->counting)
 		tallied_count(t, x);
-	put(t, x, ptr, false);
+	/* a function that destroys a pool takes it out of the one around it first */
+	if (!is_gone(t, x, tallied_key(x, ptr)))
+		put(t, x, ptr, false);
 }

@@ -72,6 +72,7 @@ static void make_interim(struct session *s, uint64_t now_ns)
 {
 	bool snapshot;
 
+	tally_settle(s->tally);
 	session_record_objects(s, now_ns);
 	if (s->sampling)
 		sampling_record(s->sampling, now_ns);

@@ -78,7 +78,7 @@ static bool read_some(struct watch *w)
 		watch_record(w, rec);
 		ring_consume(&w->link->shared->ring, rec);
 	}
-	return n > 0;
+	return n > 0 || tally_idle(w->tally);
 }
 
 /* --- waiting --- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pooled: an allocator with pools in pools, used by four threads at random. Blocks and pools are malloc's, so the
- * addresses of one thread's are soon those of another's, and of a block after a pool.
+ * pooled: an allocator with pools in pools, used by four threads at random. Blocks and pools are malloc's, so
+ * the addresses of one thread's are soon those of another's, and of a block after a pool.
  *
  *	go N SEED	each thread frees all that it has with one call, and makes N steps
  *	clear		all that there is is freed

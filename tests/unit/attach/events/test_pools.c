@@ -16,12 +16,6 @@ static struct {
 	size_t n;
 } gone;
 
-static void note(void *ctx, uint64_t key)
-{
-	assert_ptr_equal(ctx, &gone);
-	gone.all[gone.n++] = key;
-}
-
 static int setup(void **state)
 {
 	(void)state;
@@ -42,14 +36,28 @@ static void put(uint64_t key, uint64_t pool)
 	assert_int_equal(pools_put(&pools, key, pool ? &pool : NULL, false), 0);
 }
 
-/* How many are removed, and none is any more. */
+/* Remove all that is condemned; how many these are. */
+static size_t carry_out(uint32_t expected_by)
+{
+	uint32_t by;
+
+	for (gone.n = 0; pools_next(&pools, &gone.all[gone.n], &by); gone.n++) {
+		assert_int_equal(by, expected_by);
+		assert_false(pools_has(&pools, gone.all[gone.n]));
+	}
+	assert_false(pools_any_condemned(&pools));
+	return gone.n;
+}
+
+/* How many lie in it, and do not any more. */
 static size_t emptied(uint64_t key)
 {
-	gone.n = 0;
-	pools_empty(&pools, key, note, &gone);
-	for (size_t i = 0; i < gone.n; i++)
-		assert_false(pools_has(&pools, gone.all[i]));
-	return gone.n;
+	bool known = pools_has(&pools, key);
+
+	assert_int_equal(pools_condemn(&pools, key, true, 5), 0);
+	assert_int_equal(pools_has(&pools, key), known);
+	assert_true(pools_is_empty(&pools, key));
+	return carry_out(5);
 }
 
 static void innermost_first(void **state)
@@ -85,11 +93,12 @@ static void pools_stay_in_a_shallow_one(void **state)
 	put(3, 1);
 	put(4, 3);
 	assert_int_equal(pools_put(&pools, 5, &one, true), 0);
-	pools_empty_shallow(&pools, 1, note, &gone);
-	assert_int_equal(gone.n, 1);
+	assert_int_equal(pools_condemn_blocks(&pools, 1, 7), 0);
+	assert_int_equal(carry_out(7), 1);
 	assert_int_equal(gone.all[0], 2);
 	assert_int_equal(emptied(1), 3);
-	pools_empty_shallow(&pools, 77, note, &gone);
+	assert_int_equal(pools_condemn_blocks(&pools, 77, 7), 0);
+	assert_int_equal(carry_out(7), 0);
 }
 
 static void moved_with_what_is_in_it(void **state)
@@ -121,11 +130,8 @@ static void renamed(void **state)
 	(void)state;
 	put(2, 1);
 	put(3, 2);
-	put(20, 1);
-	put(21, 20);
 	assert_int_equal(pools_rename(&pools, 2, 20), 0);
 	assert_false(pools_has(&pools, 2));
-	assert_false(pools_has(&pools, 21));
 	assert_int_equal(emptied(20), 1);
 	assert_int_equal(gone.all[0], 3);
 	assert_int_equal(emptied(1), 1);
@@ -133,13 +139,33 @@ static void renamed(void **state)
 	assert_false(pools_has(&pools, 6));
 }
 
-/* The new name is that of the pool around it: that is gone, and it, too. */
-static void renamed_to_its_own_pool(void **state)
+static void condemned_until_removed(void **state)
 {
+	uint32_t by = 0;
+	uint64_t key;
+
 	(void)state;
 	put(2, 1);
-	assert_int_equal(pools_rename(&pools, 2, 1), 0);
-	assert_int_equal(pools_count(&pools), 0);
+	put(3, 2);
+	put(4, 3);
+	put(5, 2);
+	put(9, 8);
+	assert_int_equal(pools_condemn(&pools, 2, false, 6), 0);
+	assert_false(pools_has(&pools, 2));
+	assert_true(pools_is_empty(&pools, 1));
+	assert_true(pools_is_condemned(&pools, 4, &by));
+	assert_int_equal(by, 6);
+	assert_false(pools_is_condemned(&pools, 1, NULL) || pools_is_condemned(&pools, 9, NULL));
+	/* a new pool of that name is another one; 3 is condemned for another reason; 5 is saved */
+	put(2, 1);
+	put(6, 2);
+	assert_int_equal(pools_condemn(&pools, 3, true, 7), 0);
+	put(5, 2);
+	assert_false(pools_is_condemned(&pools, 5, NULL) || pools_is_condemned(&pools, 6, NULL));
+	assert_true(pools_next(&pools, &key, &by) && pools_next(&pools, &key, &by));
+	assert_false(pools_next(&pools, &key, &by));
+	assert_false(pools_has(&pools, 3) || pools_has(&pools, 4));
+	assert_int_equal(emptied(1), 3);
 }
 
 static void removed_without_its_members(void **state)
@@ -155,22 +181,20 @@ static void removed_without_its_members(void **state)
 	assert_int_equal(emptied(1), 0);
 }
 
-static void count(void *ctx, uint64_t key)
-{
-	(void)key;
-	++*(size_t *)ctx;
-}
-
 /* Neither a deep pool nor a broad one takes longer than there are nodes in it. */
 static void deep_and_broad(void **state)
 {
 	enum { N = 300000 };
 	size_t n = 0;
+	uint64_t key;
+	uint32_t by;
 
 	(void)state;
 	for (uint64_t i = 1; i < N; i++)
 		put(i + 1, i % 2 ? i : i - 1);
-	pools_empty(&pools, 1, count, &n);
+	assert_int_equal(pools_condemn(&pools, 1, true, 0), 0);
+	while (pools_next(&pools, &key, &by))
+		n++;
 	assert_int_equal(n, N - 1);
 	assert_int_equal(pools_count(&pools), 1);
 }
@@ -246,7 +270,7 @@ int main(void)
 		pools_test(moved_with_what_is_in_it),
 		pools_test(none_lies_in_itself),
 		pools_test(renamed),
-		pools_test(renamed_to_its_own_pool),
+		pools_test(condemned_until_removed),
 		pools_test(removed_without_its_members),
 		pools_test(deep_and_broad),
 		pools_test(as_the_model),

@@ -190,6 +190,18 @@ static void taken_from_a_pool_that_is_gone(void **state)
 	assert_counts(2, 2, 0);
 }
 
+/* When the watch begins, nothing is called a double free; it is known all the same that the pool is gone. */
+static void gone_while_settling(void **state)
+{
+	(void)state;
+	tally.settling = true;
+	create(P, 0);
+	release(DESTROY, P);
+	take(A, P);
+	release(DESTROY, P);
+	assert_counts(0, 1, 0);
+}
+
 static void a_pool_destroyed_twice(void **state)
 {
 	(void)state;
@@ -343,6 +355,43 @@ static void after_a_loss(void **state)
 	assert_int_equal(recorder.ledger.held_blocks, 0);
 }
 
+/*
+ * A large pool is freed: its blocks become facts with the hits that follow. Meanwhile they are free already for
+ * all that happens.
+ */
+static void freed_little_by_little(void **state)
+{
+	enum { N = 1000 };
+
+	(void)state;
+	create(P, 0);
+	create(Q, P);
+	for (taddr i = 0; i < N; i++)
+		take(A + 16 * i, i % 2 ? P : Q);
+	release(DESTROY, P);
+	assert_in_range(recorder.ledger.held_blocks, N / 2, N);
+	/* an address that is used again; one that is freed again, and resized; the pool in it */
+	create(P, 0);
+	take(A + 16 * 5, P);
+	release(GIVE, A + 16 * 6);
+	resize(A + 16 * 7, D);
+	take(B, Q);
+	release(DESTROY, Q);
+	move(Q, P);
+	assert_true(is_live(A + 16 * 5));
+	assert_false(is_live(A + 16 * 6) || is_live(B));
+	assert_in_range(recorder.ledger.held_blocks, N / 2, N);
+	while (tally_idle(&tally))
+		;
+	assert_int_equal(recorder.ledger.held_blocks, 2);
+	assert_int_equal(recorder.ledger.double_frees, 0);
+	assert_int_equal(recorder.ledger.displaced, 0);
+	release(DESTROY, P);
+	tally_settle(&tally);
+	assert_int_equal(recorder.ledger.held_blocks, 0);
+	assert_int_equal(pools_count(&tally.pools), 0);
+}
+
 /* Before counting begins, pools are known already, but what lies in them does not count. */
 static void not_counting_yet(void **state)
 {
@@ -369,6 +418,7 @@ int main(void)
 		tally_test(pools_in_a_pool),
 		tally_test(frees_inside_of_a_free),
 		tally_test(taken_from_a_pool_that_is_gone),
+		tally_test(gone_while_settling),
 		tally_test(a_pool_destroyed_twice),
 		tally_test(a_pool_that_is_older),
 		tally_test(reset),
@@ -379,6 +429,7 @@ int main(void)
 		tally_test(an_older_one_is_resized),
 		tally_test(resized_to_nothing),
 		tally_test(after_a_loss),
+		tally_test(freed_little_by_little),
 		tally_test(not_counting_yet),
 	};
 
