@@ -97,6 +97,7 @@ ifneq ($(wildcard tests/victims/hot.c),)
 VICTIMS += build/victims/hot_static build/victims/hot_static_pie build/victims/hot_static_stripped
 endif
 VICTIMS += build/victims/grower_static build/victims/paths_static build/victims/paths_static_pie build/victims/cored_static build/victims/cored_static_pie
+VICTIMS += build/victims/census_next
 VICTIMS += $(addprefix build/victims/classes_,stripped static_stripped nortti)
 VICTIMS += $(foreach level,O0 Os,$(patsubst %,build/victims/%_$(level),paths cpaths sigpaths))
 # Where there is a toolchain.
@@ -286,6 +287,10 @@ build/victims/%_static_stripped: tests/victims/%.cc
 build/victims/%_nortti: tests/victims/%.cc
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) -std=gnu++17 $(VICTIM_FLAGS) -fno-rtti -MMD -MP -o $@ $<
+
+build/victims/census_next: tests/victims/census.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DCENSUS_NEXT -MMD -MP -o $@ $<
 
 build/victims/%: tests/victims/%.c
 	@mkdir -p $(@D)

@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "heap/glibc/glibc_census.h"
+#include "heap/jemalloc/jemalloc_census.h"
 #include "heap/mimalloc/mimalloc.h"
 #include "heap/musl/musl.h"
 
 const struct allocator allocators[] = {
 	{ "glibc", "glibc's malloc", glibc_census },
+	{ "jemalloc", "jemalloc", jemalloc_census },
 	{ "mimalloc", "mimalloc", mimalloc_census },
 	{ "musl", "musl's malloc", musl_census },
 	{ 0 },

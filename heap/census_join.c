@@ -25,8 +25,10 @@ static void join_texts(struct census *c, const struct census *more)
 	add_text(c->unread, sizeof(c->unread), more->unread);
 	for (size_t i = 0; i < more->nlisted && c->nlisted < CENSUS_ALLOCATORS; i++)
 		c->listed[c->nlisted++] = more->listed[i];
-	if (!c->problem.at && !*c->problem.what)
+	if (!c->problem.at && !*c->problem.what && *more->problem.what) {
 		c->problem = more->problem;
+		c->nproblems = more->nproblems;
+	}
 }
 
 /* --- blocks --- */
@@ -151,13 +153,12 @@ static void join_figures(struct census *c, const struct census *more)
 {
 	c->mmapped.blocks += more->mmapped.blocks;
 	c->mmapped.bytes += more->mmapped.bytes;
-	if (c->mmapped_claimed == UINT64_MAX) {
-		c->mmapped_claimed = more->mmapped_claimed;
-		c->mmapped_chunks_claimed = more->mmapped_chunks_claimed;
-	} else if (more->mmapped_claimed != UINT64_MAX) {
-		c->mmapped_claimed += more->mmapped_claimed;
-		c->mmapped_chunks_claimed += more->mmapped_chunks_claimed;
-	}
+	/* if one of them was not found, the sum is not known */
+	if (c->mmapped_claimed != UINT64_MAX)
+		c->mmapped_claimed = more->mmapped_claimed == UINT64_MAX
+					     ? UINT64_MAX
+					     : c->mmapped_claimed + more->mmapped_claimed;
+	c->mmapped_chunks_claimed += more->mmapped_chunks_claimed;
 	c->others += more->others;
 	c->others_bytes += more->others_bytes;
 	c->between += more->between;
@@ -199,9 +200,9 @@ int census_join(struct census *c, struct census *more)
 		*c = *more;
 		*more = had;
 		/* why another was not found matters no more */
-		more->problem = (struct census_problem){ 0 };
+		*more->problem.what = '\0';
 	} else if (c->known) {
-		more->problem = (struct census_problem){ 0 };
+		*more->problem.what = '\0';
 	}
 	join_texts(c, more);
 	census_fini(more);

@@ -220,3 +220,27 @@ def test_again_and_again(waiting):
         assert again == first
         assert_untouched(program)
     end(program)
+
+
+JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+# site: (with glibc's malloc, with jemalloc): there is no header between two blocks, and other sizes are whole classes
+OF_JEMALLOC = {
+    "past_end": ({"definite": 1}, {"possible": 1}),
+    "past_end_odd": ({"possible": 1}, {"definite": 1}),
+    "unaligned": ({"definite": 1}, {"reachable": 1}),     # the block behind past_end_odd's
+}
+
+
+def test_jemalloc():
+    """The same verdicts as with glibc's malloc."""
+    if not os.path.exists(JEMALLOC):
+        pytest.skip("optional: jemalloc is not installed")
+    judged = []
+    for preload in ([], ["/usr/bin/env", f"LD_PRELOAD={JEMALLOC}"]):
+        program, told = start("losses", [*preload, VICTIMS / "losses", *PROGRAMS["losses"]])
+        ours, answer = judged_by_us(told, program.pid)
+        end(program)
+        assert len(answer["doubts"]) == 1, answer["doubts"]
+        judged.append({site: dict(verdicts) for site, verdicts in ours.sites.items()})
+    glibc, jemalloc = judged
+    assert {site: (glibc[site], jemalloc[site]) for site in glibc if glibc[site] != jemalloc[site]} == OF_JEMALLOC

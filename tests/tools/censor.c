@@ -373,6 +373,8 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 	print_text(c->layout);
 	printf(", \"problems\": %zu, \"problem_at\": %" PRIu64 ", \"problem\": ", c->nproblems, c->problem.at);
 	print_text(c->problem.what);
+	printf(", \"unread\": ");
+	print_text(c->unread);
 	printf(", \"adds_up\": %s, \"tries\": %d, \"seconds\": %.6f, \"threads\": %zu, \"bytes\": %" PRIu64
 	       ", \"blocks\": %zu",
 	       census_adds_up(c) ? "true" : "false", tries, seconds, s->nthreads, s->bytes, c->nblocks);

@@ -3,6 +3,7 @@
  * census: a heap of every kind there is, and the truth about it.
  *
  *	census MODE [BLOCKS] [THREADS]
+ *	census_next ...		the same with the allocator of LD_PRELOAD
  *
  *	plain		one thread
  *	all		threads with blocks of all sizes: tcaches, fastbins, all bins, mapped chunks,
@@ -22,6 +23,9 @@
  * Orders: "truth" prints where the table is (census_truth.h); "info" what the allocator reports itself;
  * "corrupt WHAT" overwrites something; "end".
  */
+#ifdef CENSUS_NEXT
+#include <dlfcn.h>
+#endif
 #include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -37,11 +41,39 @@
 
 /* --- the table --- */
 
+#ifdef CENSUS_NEXT
+/*
+ * Built as census_next: the malloc of the library that is loaded next, one of LD_PRELOAD. dlsym allocates
+ * nothing if it finds what it looks for.
+ */
+#define NEXT(result, name, params, args)                                        \
+	static result next_##name params                                         \
+	{                                                                        \
+		static result (*found) params;                                   \
+                                                                                 \
+		if (!found)                                                      \
+			*(void **)&found = dlsym(RTLD_NEXT, #name);              \
+		return found args;                                               \
+	}
+NEXT(void *, malloc, (size_t n), (n))
+NEXT(void *, calloc, (size_t n, size_t size), (n, size))
+NEXT(void *, realloc, (void *p, size_t n), (p, n))
+NEXT(void *, memalign, (size_t align, size_t n), (align, n))
+NEXT(void, free, (void *p), (p))
+NEXT(size_t, malloc_usable_size, (void *p), (p))
+#define __libc_malloc next_malloc
+#define __libc_calloc next_calloc
+#define __libc_realloc next_realloc
+#define __libc_memalign next_memalign
+#define __libc_free next_free
+#define malloc_usable_size next_malloc_usable_size
+#else
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
 extern void *__libc_memalign(size_t align, size_t n);
 extern void __libc_free(void *p);
+#endif
 
 static struct truth truth;
 static struct truth_block *table;
