@@ -113,7 +113,7 @@ struct jemalloc {
 	bool no_memory;
 };
 
-/* --- jemalloc_census.c --- */
+/* --- jemalloc.c, which calls none of the others --- */
 
 /* Something is corrupt. The first problem is stored, all are counted. */
 __attribute__((format(printf, 3, 4))) void jemalloc_problem(struct jemalloc *j, taddr at, const char *what, ...);

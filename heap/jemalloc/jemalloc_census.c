@@ -1,23 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap/jemalloc/jemalloc_census.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "heap/jemalloc/jemalloc.h"
-
-void jemalloc_problem(struct jemalloc *j, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (j->c->nproblems++)
-		return;
-	j->c->problem.at = at;
-	va_start(args, what);
-	vsnprintf(j->c->problem.what, sizeof(j->c->problem.what), what, args);
-	va_end(args);
-}
 
 static int take(struct jemalloc *j)
 {

@@ -172,8 +172,8 @@ static void another_allocator_beside(void **state)
 	(void)state;
 	scan_init(&r);
 	r.summary.target.pid = 7;
-	r.heap = (struct scan_heap){ .known = true, .layout = "glibc", .adds_up = true,
-				     .other = "jemalloc (x)" };
+	r.heap = (struct scan_heap){ .known = true, .layout = "glibc", .listed = "glibc's malloc",
+				     .adds_up = true, .other = "jemalloc (x)" };
 	has(&r, "only blocks of glibc's malloc are listed, none of jemalloc (x); a watch works with any "
 		"allocator: mmattach -p 7 -d 2m\n");
 	scan_fini(&r);
