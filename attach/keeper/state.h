@@ -113,7 +113,8 @@ struct keeper {
 	uint64_t later_ns;
 	uint32_t nwaiting;		/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
-	bool chained;			/* shared->chained, read once for each hit */
+	bool chained;			/* shared->chained, read once for each hit, */
+	struct chain_plan chain;	/* and our copy of shared->chain */
 	struct chain_pages chain_pages;
 	bool leaving;			/* traps are lifted: nothing is recorded from now on */
 	uint32_t news;			/* enum wait_news, not handled yet */

@@ -31,6 +31,7 @@
 #define LEAVING 6		/* at once, if the memory of each is copied then */
 #define RETRIES 2		/* of a process that execs while it is attached to */
 #define YOUNG_NS 5000000000u
+#define PRESSED_S 2.0		/* a key may be held down, or a supervisor send several signals at once */
 #define PATIENCE_S 60.0		/* then those that have not ended are named */
 
 struct many {
@@ -46,7 +47,7 @@ struct many {
 	int signals;
 	bool announced;
 	bool ends;		/* no further process is watched */
-	bool hurried;		/* those that end were asked to be quick */
+	double hurried;		/* when those that end were asked to be quick; 0: not yet */
 	double began;		/* clock_seconds(): when all of the first look were attached to */
 	double next_look;
 	int error;
@@ -291,7 +292,7 @@ static void announce(struct many *m)
 
 static void hurry(struct many *m)
 {
-	m->hurried = true;
+	m->hurried = clock_seconds();
 	members_hurry(&m->members);
 }
 
@@ -306,10 +307,10 @@ static void on_signals(struct many *m)
 			log_warn("SIGUSR1: several processes have no interim report");
 		else if (!m->ends)
 			m->ends = true;
-		else if (m->hurried)
-			members_give_up(&m->members);
-		else
+		else if (m->hurried == 0)
 			hurry(m);
+		else if (clock_seconds() - m->hurried >= PRESSED_S)
+			members_give_up(&m->members);
 	}
 }
 
@@ -381,7 +382,10 @@ static void name_rest(const struct many *m)
 
 	members_name_rest(&m->members, &rest);
 	log_warn("not ended yet: %s", strbuf_str(&rest));
-	log_hint("another Ctrl-C or SIGTERM: without looking up names; one more: the report has what they have written");
+	if (m->hurried == 0)
+		log_hint("another Ctrl-C or SIGTERM: without looking up names");
+	else
+		log_hint("another Ctrl-C or SIGTERM: the report has what they have written");
 }
 
 /*

@@ -120,6 +120,9 @@ static int print_each(struct many_report *r, const struct members *m, uint64_t b
 		if (w->state == MEMBER_STARTING)
 			continue;
 		head(&sb, w);
+		/* the head says why */
+		if (w->why && access(w->trace, F_OK) < 0)
+			continue;
 		e = put_one(r, w, &sb);
 		reported += r->reporting.reported;
 	}

@@ -252,6 +252,14 @@ static void count(struct backtrace *b, const struct unwind_stack *st)
 	b->guessed += st->guessed;
 }
 
+/* What was found on a stack may look like a frame of a script. Only python_splice makes such. */
+static void drop_scripts(struct unwind_stack *st)
+{
+	for (uint32_t i = 0; i < st->n; i++)
+		if (st->frames[i] & UNWIND_EXACT)
+			st->frames[i] &= ~UNWIND_SCRIPT;
+}
+
 int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
 		 const char *tag, uint32_t *number)
 {
@@ -264,6 +272,7 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 	find_start(hit, s, skip, &start);
 	walk(b, hit, &start, &st);
 	count(b, &st);
+	drop_scripts(&st);
 	if (python_splice(&b->python, hit, walk_depth(b, &start), &st) < 0)
 		return -ENOMEM;
 	drop = start.drop < st.n ? start.drop : st.n;

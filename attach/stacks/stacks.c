@@ -96,7 +96,8 @@ static bool is_place(const struct stacks *s, uint32_t frame, uint32_t module)
 
 static bool is_script(const struct stacks *s, taddr pc)
 {
-	return s->codes && pc & UNWIND_EXACT && pc & UNWIND_SCRIPT;
+	return s->codes && pc & UNWIND_EXACT && pc & UNWIND_SCRIPT &&
+	       (pc & ~(UNWIND_EXACT | UNWIND_SCRIPT)) < s->codes->nplaces;
 }
 
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)

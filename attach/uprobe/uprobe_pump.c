@@ -207,10 +207,8 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
 		fill_brief((const struct uprobe_brief *)h, rec);
-	if (chain) {
+	if (chain)
 		fill_chain(chain, rec);
-		addrmap_del(&u->chains, h->tid, NULL);
-	}
 	ring_commit(&u->shared->ring, &rec->head, record_hit_size(rec));
 	pass_hint(u, h->tid);
 	return true;
@@ -219,6 +217,9 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 /* Before the records that came after a loss. */
 static bool note_lost(struct uprobe *u, const struct uprobe_head *h)
 {
+	/* it was filled before the record in front of it */
+	if ((int32_t)(h->lost - u->lost_seen) < 0)
+		return true;
 	if (h->lost != u->lost_seen)
 		uprobe_calls_forget(&u->calls);
 	u->lost_seen = h->lost;
@@ -238,6 +239,10 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 		return false;
 	switch (h->kind) {
 	case UPROBE_HIT:
+		if (!take_hit(u, h))
+			return false;
+		addrmap_del(&u->chains, h->tid, NULL);
+		return true;
 	case UPROBE_HIT_BRIEF:
 		return take_hit(u, h);
 	case UPROBE_CHAIN:

@@ -122,8 +122,9 @@ static bool is_part(const struct snapshot *s, const struct block *b, taddr v)
 }
 
 /*
- * --- hashbrown: slots, then a byte for each slot, then a copy of the first GROUP of these bytes. With fewer slots
- * than GROUP the bytes between them and the copy are EMPTY ---
+ * --- hashbrown: slots, then a byte for each slot, then a copy of the first GROUP of these bytes ---
+ *
+ * With fewer slots than GROUP the bytes between them and the copy are EMPTY.
  */
 
 #define GROUP 16u
@@ -137,14 +138,15 @@ static bool is_slot(uint8_t c)
 	return c <= DELETED || c == EMPTY;
 }
 
-/* Some slot is used, some is empty, and no byte means anything else. */
+/* Some slot is used, some is empty, and no byte means anything else, as far as is looked. */
 static bool are_slots(const struct snapshot *s, taddr at, uint64_t n)
 {
+	const uint64_t most = n < MOST_SLOTS_READ ? n : MOST_SLOTS_READ;
 	uint8_t slots[GROUP];
 	bool used = false, empty = false;
 
-	for (uint64_t i = 0; i < n && i < MOST_SLOTS_READ; i += GROUP) {
-		const uint64_t some = n - i < GROUP ? n - i : GROUP;
+	for (uint64_t i = 0; i < most; i += GROUP) {
+		const uint64_t some = most - i < GROUP ? most - i : GROUP;
 
 		if (snapshot_read(s, at + i, slots, some) < 0)
 			return false;
@@ -154,10 +156,8 @@ static bool are_slots(const struct snapshot *s, taddr at, uint64_t n)
 			used |= slots[k] < DELETED;
 			empty |= slots[k] == EMPTY;
 		}
-		if (used && empty)
-			return true;
 	}
-	return false;
+	return used && empty;
 }
 
 /* The copy at the end; @n: slots. */
@@ -175,17 +175,67 @@ static bool has_copy(const struct snapshot *s, taddr at, uint64_t n)
 	return memcmp(first, last, copied) == 0;
 }
 
-/* Slots of at least a byte, a power of two of them. */
-static bool is_hash_table(const struct snapshot *s, const struct block *b, taddr v, bool exact)
+/*
+ * In arrays, what repeats itself after a power of two of bytes does so in half of it, too; what the used slots have
+ * is a part of a hash. A first group without any that is used says nothing.
+ */
+static bool maybe_slots(const struct snapshot *s, taddr v)
+{
+	uint8_t first[GROUP];
+	bool any = false, other = false;
+
+	if (snapshot_read(s, v, first, GROUP) < 0)
+		return false;
+	for (uint64_t i = 0; i < GROUP; i++) {
+		any |= first[i] < DELETED;
+		other |= first[i] != first[0];
+		if (!is_slot(first[i]))
+			return false;
+	}
+	return any && other && memcmp(first, first + GROUP / 2, GROUP / 2) != 0;
+}
+
+/* Slots of at least a byte, a power of two of them. No allocator gives twice of what it was asked for. */
+static bool is_hash_table(const struct snapshot *s, const struct block *b, taddr v)
 {
 	const uint64_t before = v - b->addr;
 
-	if (before % GROUP)
+	if (before % GROUP || b->size < before + LEAST_SLOTS + GROUP || !maybe_slots(s, v))
 		return false;
-	for (uint64_t n = LEAST_SLOTS; n <= before && before + n + GROUP <= b->size; n *= 2)
-		if (fits(b, exact, before + n + GROUP) && are_slots(s, v, n) && has_copy(s, v, n))
+	for (uint64_t n = LEAST_SLOTS; n <= before && before + n + GROUP <= b->size; n *= 2) {
+		/* the slots are of one size; if there are many, without padding behind them */
+		if (before + n + GROUP <= b->size / 2 || (n > GROUP && before % n))
+			continue;
+		if (has_copy(s, v, n) && are_slots(s, v, n))
 			return true;
+	}
 	return false;
+}
+
+/* --- sds: length, bytes allocated, kind, characters, NUL; or a kind that has the length in it --- */
+
+#define SDS_KIND 7u
+#define SDS_KINDS 5u
+#define SDS_LENGTH_SHIFT 3
+
+static bool is_sds(const struct snapshot *s, const struct block *b, taddr v)
+{
+	const uint64_t before = v - b->addr;
+	uint64_t length = 0, room = 0, bytes;
+	uint8_t kind, end;
+
+	if (snapshot_read(s, v - 1, &kind, 1) < 0 || (kind & SDS_KIND) >= SDS_KINDS)
+		return false;
+	/* 1, 2, 4 or 8 bytes of each number; 0: there are none */
+	bytes = kind & SDS_KIND ? 1u << ((kind & SDS_KIND) - 1) : 0;
+	if (before != 2 * bytes + 1)
+		return false;
+	if (snapshot_read(s, b->addr, &length, bytes) < 0 || snapshot_read(s, b->addr + bytes, &room, bytes) < 0)
+		return false;
+	if (!bytes)
+		length = room = kind >> SDS_LENGTH_SHIFT;
+	return length <= room && room < b->size && before + room + 1 <= b->size &&
+	       before + room + 1 > b->size / 2 && !snapshot_read(s, v + length, &end, 1) && !end;
 }
 
 bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, unsigned which, bool exact)
@@ -194,5 +244,6 @@ bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, u
 	       (which & REACH_LENGTH64 && is_length(s, b, v, exact)) ||
 	       (which & REACH_NEWARRAY && is_array(s, b, v, exact)) ||
 	       (which & REACH_MULTIPLE && is_part(s, b, v)) ||
-	       (which & REACH_HASH_TABLE && is_hash_table(s, b, v, exact));
+	       (which & REACH_HASH_TABLE && is_hash_table(s, b, v)) ||
+	       (which & REACH_SDS && is_sds(s, b, v));
 }

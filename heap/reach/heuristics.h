@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * heuristics: pointers into a block that mean the whole of it: valgrind 3.19's, and one for Rust.
+ * heuristics: pointers into a block that mean the whole of it: valgrind 3.19's, and two more.
  *
  *	stdstring             length, capacity, count, and the pointer is to the characters after them (g++'s
  *	                      string before C++11)
@@ -10,7 +10,9 @@
  *	multipleinheritance   the pointer is to a part of an object: a vtable's address is there, and another
  *	                      one at the beginning
  *	hashtable             the pointer is to the bytes that say which slots of a HashMap or HashSet of Rust's
- *	                      library (hashbrown) are used; the slots are before them. valgrind does not know it
+ *	                      library (hashbrown) are used; the slots are before them
+ *	sds                   the pointer is to the characters of a string of redis, after its length, the number
+ *	                      of bytes allocated for it, and a byte that says how these are stored
  *
  * valgrind knows how many bytes were requested. An allocator's block has up to 15 more (if malloc has mapped
  * its pages: up to a page), so here a size fits if some request of that size would have been given such a

@@ -42,7 +42,8 @@ enum reach_heuristic {
 	/* ours: */
 	REACH_HEADER = 1 << 4,		/* if most blocks have a header (heap/reach/headers.h) */
 	REACH_HASH_TABLE = 1 << 5,	/* of Rust's library */
-	REACH_OURS = REACH_HEADER | REACH_HASH_TABLE,
+	REACH_SDS = 1 << 6,		/* strings of redis */
+	REACH_OURS = REACH_HEADER | REACH_HASH_TABLE | REACH_SDS,
 };
 
 struct reach_input {

@@ -61,10 +61,11 @@ static int leave_out(struct merge *m, const struct merge_run *run, const struct 
 	};
 
 	snprintf(text, sizeof(text), "%s: %s", last_part(run->paths[0]), why);
-	if (run->process)
-		absent = *run->process;
-	if (!absent.why)
-		absent.why = text;
+	if (run->process) {
+		absent.pid = run->process->pid;
+		absent.comm = run->process->comm;
+		absent.why = run->process->why ? run->process->why : text;
+	}
 	log_warn("%s is left out: it is a line of the report", run->paths[0]);
 	return add_absent(&m->all, &absent);
 }

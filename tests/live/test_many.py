@@ -520,10 +520,11 @@ def test_a_watch_that_does_not_end(victim, many):
     run = many("-p", ",".join(str(t.pid) for t in targets))
     stuck = members(run)[0]
     assert ptrace(PTRACE_SEIZE, stuck) == 0 and ptrace(PTRACE_INTERRUPT, stuck) == 0
-    for _ in range(2):
+    for _ in range(3):  # the third is too early
         run.interrupt()
         time.sleep(0.5)
-    assert run.alive()
+    assert run.alive() and comm(stuck)
+    time.sleep(2)
     run.interrupt()
     while not os.WIFSIGNALED(os.waitpid(stuck, WALL)[1]):
         pass

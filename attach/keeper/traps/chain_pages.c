@@ -22,6 +22,7 @@ static void fetch(struct chain_pages *p, const taddr *pages, uint32_t n)
 	struct iovec here[2], there[2];
 	size_t got;
 
+	p->fetches++;
 	for (uint32_t i = 0; i < n; i++) {
 		here[i] = (struct iovec){ p->bytes[place_of(pages[i])], CHAIN_PAGE };
 		there[i] = (struct iovec){ (void *)(uintptr_t)pages[i], CHAIN_PAGE };
@@ -37,6 +38,7 @@ void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, tad
 	const taddr pages[] = { page_of(a), page_of(b) };
 
 	p->from = from;
+	p->fetches = 0;
 	for (uint32_t i = 0; i < CHAIN_PAGES; i++)
 		p->addr[i] = NO_PAGE;
 	if (a)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chain_pages: whole pages of a stopped thread's memory, read for one hit. The links of a chain lie beside
- * each other, some dozens in a page: so most of them take no system call of their own. A page that is read
- * has something in it that the target uses: none is made by reading it.
+ * each other, some dozens in a page: so most of them take no system call of their own. (Before CPython 3.11 they
+ * are objects anywhere in the heap.) A page that is read has something in it that the target uses, or was using
+ * at the thread's last hit.
  */
 #ifndef MM_CHAIN_PAGES_H
 #define MM_CHAIN_PAGES_H
@@ -15,9 +16,11 @@
 
 #define CHAIN_PAGE 4096u
 #define CHAIN_PAGES 8u		/* a power of two */
+#define CHAIN_FETCHES 24u	/* system calls for one hit, at most: the thread waits meanwhile */
 
 struct chain_pages {
 	struct remote_loads_from from;
+	uint32_t fetches;		/* for this hit */
 	taddr addr[CHAIN_PAGES];	/* by its number modulo CHAIN_PAGES; 1: none */
 	uint8_t bytes[CHAIN_PAGES][CHAIN_PAGE];
 };

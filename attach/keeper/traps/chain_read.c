@@ -14,7 +14,10 @@ static bool is_sound(const struct chain_plan *p)
 
 void chain_begin(struct keeper *k)
 {
-	k->chained = atomic_load_explicit(&k->shared->chained, memory_order_acquire) && is_sound(&k->shared->chain);
+	k->chained = atomic_load_explicit(&k->shared->chained, memory_order_acquire);
+	if (k->chained)
+		k->chain = k->shared->chain;
+	k->chained = k->chained && is_sound(&k->chain);
 }
 
 uint32_t chain_room(const struct keeper *k, uint32_t slice)
@@ -34,17 +37,16 @@ static bool is_state(struct keeper *k, taddr state, taddr fs_base)
 {
 	uint64_t owner;
 
-	return state && read_word(k, state + k->shared->chain.owner, &owner) && owner == fs_base;
+	return state && read_word(k, state + k->chain.owner, &owner) && owner == fs_base;
 }
 
 /* The state of the thread; 0: it has none. */
 static taddr find_state(struct keeper *k, struct tracee *t, taddr fs_base)
 {
-	const taddr slot = fs_base + (taddr)(int64_t)k->shared->chain.slot;
+	const taddr slot = fs_base + (taddr)(int64_t)k->chain.slot;
 	uint64_t state;
 
-	if (is_state(k, t->chain_state, fs_base))
-		return t->chain_state;
+	/* of several interpreters, a thread has a state in each */
 	t->chain_state = 0;
 	if (read_word(k, slot, &state) && is_state(k, state, fs_base))
 		t->chain_state = state;
@@ -65,7 +67,7 @@ static bool read_near(struct keeper *k, const struct record_hit *rec, taddr addr
 
 static bool first_link(struct keeper *k, taddr state, struct record_hit *rec, taddr *out)
 {
-	const struct chain_plan *p = &k->shared->chain;
+	const struct chain_plan *p = &k->chain;
 
 	if (!read_word(k, state + p->head, &rec->chain_head))
 		return false;
@@ -77,7 +79,7 @@ static bool first_link(struct keeper *k, taddr state, struct record_hit *rec, ta
 
 static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, taddr *next)
 {
-	const struct chain_plan *p = &k->shared->chain;
+	const struct chain_plan *p = &k->chain;
 	uint8_t bytes[CHAIN_LINK_MOST];
 	uint16_t kind;
 
@@ -95,14 +97,17 @@ static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, tadd
 static enum chain_end read_links(struct keeper *k, taddr addr, struct record_hit *rec)
 {
 	struct chain_link *links = (void *)(rec->slice + record_chain_at(rec->slice_len));
+	enum chain_end end = CHAIN_WHOLE;
+	uint16_t n = 0;
 
-	for (; addr; rec->chain_len++) {
-		if (rec->chain_len == CHAIN_MAX)
-			return CHAIN_CUT;
-		if (!read_link(k, addr, &links[rec->chain_len], &addr))
-			return CHAIN_LOST;
+	for (; addr && end == CHAIN_WHOLE; n += end == CHAIN_WHOLE) {
+		if (n == CHAIN_MAX || k->chain_pages.fetches >= CHAIN_FETCHES)
+			end = CHAIN_CUT;
+		else if (!read_link(k, addr, &links[n], &addr))
+			end = CHAIN_LOST;
 	}
-	return CHAIN_WHOLE;
+	rec->chain_len = n;
+	return end;
 }
 
 void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)

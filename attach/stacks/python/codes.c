@@ -11,10 +11,12 @@
 #include "base/grow.h"
 
 #define HEADER_MOST 208u
-#define LINES_MOST (1u << 20)	/* bytes of a table */
+#define LINES_MOST (1u << 18)	/* bytes of a table */
 #define CODES_MOST 65536u	/* then all are forgotten */
 #define TABLES_MOST (64u << 20)	/* bytes of all tables; likewise */
+#define POSITIONS_MOST (1u << 20)	/* likewise */
 #define PLACES_MOST (1u << 20)
+#define TEXTS_MOST (64u << 20)	/* bytes of all names */
 #define OB_TYPE 8
 #define OB_SIZE 16
 #define BYTES_DATA 32
@@ -116,7 +118,7 @@ static const char *read_text(struct codes *c, taddr at)
 
 	if (!pystrings_read(c->mem, &c->runtime->layout, at, text, sizeof(text)))
 		return NULL;
-	return intern_text(&c->pool, text);
+	return intern_text(&c->pool, c->pool.bytes < TEXTS_MOST ? text : TOO_MANY);
 }
 
 static bool same_fields(const struct codes *c, const struct code *code, const uint8_t *now)
@@ -271,6 +273,8 @@ int codes_place(struct codes *c, taddr code, uint64_t at, bool shown, uint64_t n
 		*place = *known;
 		return 0;
 	}
+	if (addrmap_count(&c->by_position) >= POSITIONS_MOST)
+		addrmap_clear(&c->by_position);
 	its = &c->all[index];
 	p = (struct codes_place){ its->function, its->file, line_of(c, its, offset) };
 	r = p.function && p.file ? number_place(c, &p, place) : -ENOMEM;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 
+#define LOOKS_MOST 10u
 #define AGAIN_NS 10000000u	/* between two looks for the interpreter's threads */
 #define OWNED_BY_GENERATOR 1
 #define OWNED_BY_C_STACK 3
@@ -48,6 +49,7 @@ void python_forget(struct python *p)
 	codes_forget(&p->codes);
 	p->state = PYTHON_NONE;
 	p->looked = 0;
+	p->looks = 0;
 	p->why[0] = '\0';
 }
 
@@ -56,7 +58,9 @@ static void look(struct python *p, uint64_t now_ns)
 {
 	if (now_ns < p->next_ns)
 		return;
-	p->next_ns = now_ns + AGAIN_NS;
+	/* if it never has any, each further look is later */
+	p->next_ns = now_ns + ((uint64_t)AGAIN_NS << p->looks);
+	p->looks += p->looks < LOOKS_MOST;
 	if (python_runtime_locate(&p->runtime, p->mem) < 0)
 		return;
 	p->shared->chain = p->runtime.layout.chain;

@@ -48,7 +48,8 @@ struct python {
 	int mem;			/* of process pid; -1: there is no interpreter */
 	pid_t pid;
 	size_t looked;			/* at so many modules */
-	uint64_t next_ns;		/* PYTHON_WAITS: when to look again */
+	uint64_t next_ns;		/* PYTHON_WAITS: when to look again, */
+	uint8_t looks;			/* after so many that found nothing */
 	struct python_runtime runtime;
 	struct codes codes;
 	char why[200];

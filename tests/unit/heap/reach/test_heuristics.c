@@ -166,7 +166,9 @@ static void test_hash_table(void **state)
 		assert_true(holds(p, size, n * 32, REACH_HASH_TABLE, true));
 		assert_true(holds(p, rounded, n * 32, REACH_HASH_TABLE, false));
 		assert_false(holds(p, size, n * 32, REACH_ALL | REACH_HEADER, true));
-		assert_false(holds(p, size + 1, n * 32, REACH_HASH_TABLE, true));
+		/* what an allocator with other sizes gives */
+		assert_true(holds(p, size + size / 4, n * 32, REACH_HASH_TABLE, false));
+		assert_false(holds(p, 2 * size + 2, n * 32, REACH_HASH_TABLE, true));
 		assert_false(holds(p, size, n * 32 - 16, REACH_HASH_TABLE, true));
 		/* the copy differs */
 		heap[n * 32 + (n < 16 ? 16 : n)] ^= 1;
@@ -179,6 +181,38 @@ static void test_hash_table(void **state)
 	assert_false(holds(p, 32 * 32 + 32 + 16, 32 * 32, REACH_HASH_TABLE, true));
 }
 
+static void test_sds(void **state)
+{
+	struct place *p = *state;
+	uint8_t *heap = (uint8_t *)&p->heap[2];
+
+	/* "hello", with the length in the kind */
+	memcpy(heap, "\x28hello", 7);
+	assert_true(holds(p, 24, 1, REACH_SDS, false));
+	assert_false(holds(p, 24, 1, REACH_ALL | REACH_HEADER, false));
+	assert_false(holds(p, 6, 1, REACH_SDS, true));
+	/* numbers of a byte: 5 of 10 */
+	memcpy(heap, "\5\12\1hello", 9);
+	assert_true(holds(p, 14, 3, REACH_SDS, true));
+	assert_false(holds(p, 13, 3, REACH_SDS, true));
+	assert_false(holds(p, 14, 4, REACH_SDS, true));
+	heap[1] = 4;	/* longer than its room */
+	assert_false(holds(p, 14, 3, REACH_SDS, true));
+	/* numbers of eight bytes */
+	p->heap[2] = 5;
+	p->heap[3] = 100;
+	memcpy(heap + 16, "\4hello", 7);
+	assert_true(holds(p, 120, 17, REACH_SDS, false));
+	heap[22] = 'x';	/* no end */
+	assert_false(holds(p, 120, 17, REACH_SDS, false));
+	p->heap[3] = UINT64_MAX;
+	heap[22] = 0;
+	assert_false(holds(p, 120, 17, REACH_SDS, false));
+	/* zeros */
+	memset(heap, 0, 128);
+	assert_false(holds(p, 120, 17, REACH_SDS, false));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -188,6 +222,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hash_table, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sds, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
