@@ -17,28 +17,20 @@ static uint64_t place_key(const struct defs *d, const struct defs_frame *f)
 	return (m ? (f->pc - m->bias) ^ ((uint64_t)m->file + 1) << 47 : f->pc) ^ (uint64_t)f->exact << 63;
 }
 
-/* The name of code that belongs to no file, if it has one. */
-static const struct defs_name *made_name(const struct defs *d, const struct defs_frame *f)
-{
-	const struct defs_name *name = f->module == DEFS_NONE && f->nnames ? &d->names[f->names] : NULL;
-
-	return name && name->function ? name : NULL;
-}
-
 /*
  * The slot of the frame that represents @f's code location, or where it is to be put; NULL if out of memory.
  */
 static uint32_t *slot_of(const struct defs *d, struct addrmap *places, struct addrmap *names,
 			 const struct defs_frame *f, bool *fresh)
 {
-	const struct defs_name *name = made_name(d, f);
+	const struct defs_name *name = madecode_name(d, f);
 	uint32_t *slot;
 
 	if (!name)
 		return addrmap_slot(places, place_key(d, f), fresh);
 	for (uint64_t h = madecode_hash(name);; h++) {
 		slot = addrmap_slot(names, h, fresh);
-		if (!slot || *fresh || madecode_same(made_name(d, &d->frames[*slot]), name))
+		if (!slot || *fresh || madecode_same(madecode_name(d, &d->frames[*slot]), name))
 			return slot;
 	}
 }

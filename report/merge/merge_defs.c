@@ -187,13 +187,6 @@ static int map_module(struct merge_map *m, uint32_t index, uint32_t *out)
 
 /* --- frames --- */
 
-static const struct defs_name *made_name(const struct defs *d, const struct defs_frame *f)
-{
-	const struct defs_name *name = f->module == DEFS_NONE && f->nnames ? &d->names[f->names] : NULL;
-
-	return name && name->function ? name : NULL;
-}
-
 static uint64_t frame_hash(const struct defs_frame *f, const struct defs_name *name)
 {
 	const uint64_t place = f->module == DEFS_NONE ? (name ? madecode_hash(name) : 0)
@@ -205,7 +198,7 @@ static uint64_t frame_hash(const struct defs_frame *f, const struct defs_name *n
 static bool same_frame(const struct defs *d, const struct defs_frame *a, const struct defs_frame *f,
 		       const struct defs_name *name)
 {
-	const struct defs_name *have = made_name(d, a);
+	const struct defs_name *have = madecode_name(d, a);
 
 	if (a->module != f->module || a->exact != f->exact)
 		return false;
@@ -298,7 +291,7 @@ static int map_frame(struct merge_map *m, uint32_t index, uint32_t *out)
 {
 	const struct defs *from = &m->from->defs;
 	struct defs_frame frame = from->frames[index];
-	const struct defs_name *name = made_name(from, &frame);
+	const struct defs_name *name = madecode_name(from, &frame);
 	uint32_t *slot;
 	bool fresh;
 	int r;

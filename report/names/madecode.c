@@ -40,6 +40,13 @@ static uint64_t add(uint64_t h, const char *text, size_t n)
 	return h;
 }
 
+const struct defs_name *madecode_name(const struct defs *d, const struct defs_frame *f)
+{
+	const struct defs_name *name = f->module == DEFS_NONE && f->nnames ? &d->names[f->names] : NULL;
+
+	return name && name->function ? name : NULL;
+}
+
 uint64_t madecode_hash(const struct defs_name *name)
 {
 	struct parts p = split(name->function);

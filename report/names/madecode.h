@@ -21,6 +21,9 @@
 #include "base/strbuf.h"
 #include "trace/defs.h"
 
+/* The name of a frame whose code belongs to no file; NULL: it does, or has no name. */
+const struct defs_name *madecode_name(const struct defs *d, const struct defs_frame *f);
+
 /* Of names with a function. */
 uint64_t madecode_hash(const struct defs_name *name);
 bool madecode_same(const struct defs_name *a, const struct defs_name *b);
