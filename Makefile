@@ -459,7 +459,7 @@ layers: $(LIBRARY_OBJECTS)
 
 # What watches live processes runs one after the other, and what needs only a processor beside it (tests/conftest.py); TEST_JOBS=1: all in a row, anything else: side by side.
 TEST_JOBS ?= 3
-SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=3 --dist=loadgroup))
+SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xdist' 2>/dev/null && echo --numprocesses=4 --dist=loadgroup))
 
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)

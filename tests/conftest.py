@@ -4,8 +4,8 @@
 Reasons that begin with "optional:" are an exception: they are for what is tested only where it is installed,
 as Rust.
 
-With three workers (pytest-xdist, --dist loadgroup) one runs the tests that watch a live process, one after the
-other; another one those of the live ones that wait rather than compute (WAITING); and the third one, with a
+With four workers (pytest-xdist, --dist loadgroup) one runs the tests that watch a live process, one after the
+other; two more those of the live ones that wait rather than compute (WAITING); and the last one, with a
 lower priority, the tests that need nothing but a processor, in which the others help when they are done. While
 a test that is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all
 run one after the other."""
@@ -31,7 +31,9 @@ WAITING = {"test_trace", "test_terminal", "test_references", "test_following", "
            "test_exact", "test_metrics", "test_sampled_trace", "test_soak", "test_reload", "test_gdb_commands",
            "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets",
            "test_uprobe_start", "test_sample", "test_ganesha", "test_allocators", "test_limits", "test_containers", "test_many",
-           "test_memory", "test_tutorials"}
+           "test_memory"}
+WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
+               "test_postgres_contexts", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks"}
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -74,7 +76,8 @@ def is_live(item):
 def group(item):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
-        return "waiting" if item.path.stem in WAITING and not is_alone(item) else "live"
+        stem = None if is_alone(item) else item.path.stem
+        return "waiting" if stem in WAITING else "waiting too" if stem in WAITING_TOO else "live"
     # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 
