@@ -235,7 +235,7 @@ static bool is_sds(const struct snapshot *s, const struct block *b, taddr v)
 	if (!bytes)
 		length = room = kind >> SDS_LENGTH_SHIFT;
 	return length <= room && room < b->size && before + room + 1 <= b->size &&
-	       before + room + 1 > b->size / 2 && !snapshot_read(s, v + length, &end, 1) && !end;
+	       (b->size <= SMALLEST || before + room + 1 > b->size / 2) && !snapshot_read(s, v + length, &end, 1) && !end;
 }
 
 bool heuristic_holds(const struct snapshot *s, const struct block *b, taddr v, unsigned which, bool exact)
