@@ -228,7 +228,7 @@ class Session:
         self.master, slave = os.openpty()
         self.bash = subprocess.Popen(["bash", "--norc", "--noprofile", "--noediting", "-i"], cwd=folder,
                                      stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-                                     env={**os.environ, **ENVIRONMENT},
+                                     env={**os.environ, **ENVIRONMENT, "MAKEFLAGS": ""},
                                      preexec_fn=lambda: become_terminal(slave))
         os.close(slave)
         self.text, self.changed, self.taken = "", threading.Condition(), 0

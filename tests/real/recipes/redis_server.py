@@ -13,11 +13,19 @@ class Redis(Service):
         path = self.folder / "socket"
         process = self.start("redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--appendonly", "no",
                              "--dir", self.folder)
-        self.wait_ready(path.exists, "redis listens")
-        self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(30)
-        self.socket.connect(str(path))
+        self.wait_ready(lambda: self.connect(path), "redis listens")
         return process
+
+    def connect(self, path):
+        s = socket.socket(socket.AF_UNIX)
+        s.settimeout(30)
+        try:
+            s.connect(str(path))
+        except OSError:  # not there, or does not listen yet
+            s.close()
+            return False
+        self.socket = s
+        return True
 
     def finish(self):
         if self.socket:
