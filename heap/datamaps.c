@@ -27,3 +27,17 @@ taddr datamaps_end(const struct procmaps *maps, const struct mapping *m)
 		end = m->hi;
 	return end;
 }
+
+bool datamaps_cover(const struct procmaps *maps, taddr lo, taddr hi)
+{
+	if (hi < lo)
+		return false;
+	while (lo < hi) {
+		const struct mapping *m = procmaps_find(maps, lo);
+
+		if (!m)
+			return false;
+		lo = m->hi;
+	}
+	return true;
+}

@@ -26,6 +26,9 @@ static inline struct datamaps datamaps_of(const struct procmaps *maps)
 /* The next mapping, and @file: the last one of the file whose data it is; NULL: there are no more. */
 const struct mapping *datamaps_next(struct datamaps *d, const struct mapping **file);
 
+/* Is all of [lo, hi) mapped? Of any kind. */
+bool datamaps_cover(const struct procmaps *maps, taddr lo, taddr hi);
+
 /* Where the data of the file ends that begins with @m. */
 taddr datamaps_end(const struct procmaps *maps, const struct mapping *m);
 

@@ -111,6 +111,8 @@ static void find_caches(struct jemalloc *j)
 		/* a thread that went on while its memory was copied */
 		j->c->unsure += !t->known || t->running;
 	}
+	/* without any, what is in caches would count as in use; that caches are off (tcache:false) cannot be seen */
+	j->c->unsure += !j->ncaches;
 	/* those that are added on the way have the same ring, or none */
 	for (size_t i = 0; i < j->ncaches; i++) {
 		const taddr next = next_cache(j, j->caches[i].at);
@@ -124,7 +126,10 @@ static void find_caches(struct jemalloc *j)
 
 static void add_cached(struct jemalloc *j, struct jemalloc_cached c)
 {
-	if (grow_for(&j->cached, j->ncached, &j->cached_room, sizeof(*j->cached)) < 0)
+	/* more than there is memory for: caches that share it are none */
+	if (j->ncached > j->s->bytes / 8)
+		j->c->unsure++;
+	else if (grow_for(&j->cached, j->ncached, &j->cached_room, sizeof(*j->cached)) < 0)
 		j->no_memory = true;
 	else
 		j->cached[j->ncached++] = c;
@@ -291,10 +296,18 @@ static int by_address(const void *pa, const void *pb)
 	return a->fresh - b->fresh;
 }
 
+/* Of a cache of no known thread: each thread that runs jemalloc's code may be changing it. */
+static void note_unknown(struct jemalloc *j, const struct jemalloc_cache *c)
+{
+	for (size_t i = 0; i < j->s->nthreads && !c->thread; i++)
+		j->c->unsure += j->s->threads[i].known && runs_own_code(j, &j->s->threads[i]);
+}
+
 int jemalloc_list_cached(struct jemalloc *j)
 {
 	find_caches(j);
 	for (size_t i = 0; i < j->ncaches && !j->no_memory; i++) {
+		note_unknown(j, &j->caches[i]);
 		if (j->version->caches_point_back)
 			take_stacks(j, &j->caches[i]);
 		else

@@ -13,7 +13,9 @@
 
 #include "base/addr_search.h"
 #include "base/grow.h"
+#include "heap/datamaps.h"
 
+#define BASE_MOST (UINT64_C(4) << 30)	/* how far the beginning of a block of jemalloc's own is looked for */
 #define ADDRESS_BITS 48u	/* of an element that has all in one word: the others are the class */
 
 static taddr sign_extend(uint64_t word)
@@ -54,6 +56,7 @@ static bool is_base(struct jemalloc *j, taddr lo, uint64_t *size)
 	uint64_t addr, rest;
 
 	return snapshot_cursor_word(&j->cursor, lo, size) && *size >= JEMALLOC_BASE && !(*size % JEMALLOC_BASE) &&
+	       datamaps_cover(&j->s->maps, lo, lo + *size) &&
 	       snapshot_cursor_word(&j->cursor, lo + 16 + EXTENT_ADDR, &addr) &&
 	       snapshot_cursor_word(&j->cursor, lo + 16 + EXTENT_SIZE, &rest) && addr > lo &&
 	       addr + rest == lo + *size;
@@ -67,7 +70,7 @@ static void note_base(struct jemalloc *j, taddr at)
 
 	if (!m)
 		return;
-	for (taddr lo = at & ~(JEMALLOC_BASE - 1); lo >= m->lo && lo; lo -= JEMALLOC_BASE) {
+	for (taddr lo = at & ~(JEMALLOC_BASE - 1); lo >= m->lo && lo && at - lo < BASE_MOST; lo -= JEMALLOC_BASE) {
 		if (!is_base(j, lo, &size) || at - lo >= size)
 			continue;
 		if (grow_for(&j->bases, j->nbases, &j->base_room, sizeof(*j->bases)) < 0)
@@ -98,6 +101,7 @@ static bool read_extent(struct jemalloc *j, taddr at, struct jemalloc_extent *x)
 struct walk {
 	struct jemalloc *j;
 	taddr next;			/* where the extent before it ends */
+	uint64_t elements;		/* that were looked at: no more than there can be in memory */
 };
 
 /* The element of page @page. */
@@ -107,7 +111,9 @@ static void take_element(struct walk *w, taddr page, const uint64_t *words)
 	const struct jemalloc_element e = jemalloc_element(j->version, j->form, words);
 	struct jemalloc_extent x;
 
-	if (!e.extent || page < w->next)
+	if (w->elements++ == j->s->bytes / 8)
+		jemalloc_problem(j, page, "the page map has more elements than there is memory");
+	if (!e.extent || page < w->next || w->elements > j->s->bytes / 8)
 		return;
 	if (!read_extent(j, e.extent, &x)) {
 		jemalloc_problem(j, e.extent, "the page map has no extent for " PRItaddr, page);
@@ -116,6 +122,10 @@ static void take_element(struct walk *w, taddr page, const uint64_t *words)
 	if (x.lo != page) {
 		/* the end of one that is just being put together, or divided: no block of the program's */
 		j->c->unsure += extent_state(j, x.bits) == EXTENT_ACTIVE && page - x.lo < x.bytes;
+		return;
+	}
+	if (!datamaps_cover(&j->s->maps, x.lo, x.lo + x.bytes)) {
+		jemalloc_problem(j, e.extent, "an extent is larger than its memory");
 		return;
 	}
 	x.taken = extent_state(j, x.bits) == EXTENT_ACTIVE && e.class != JEMALLOC_SIZES;

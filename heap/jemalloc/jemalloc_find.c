@@ -19,6 +19,7 @@
 #define TRIES 1024u			/* and then */
 #define MOST_BAD 1u			/* of them that lead to no memory of jemalloc's: it may be corrupt */
 #define MOST_ZEROS (UINT64_C(1) << 32)	/* bytes that are read in vain; then the search ends */
+#define MOST_LOOKS (1u << 18)		/* words that are tried in the data of one file; likewise */
 
 /*
  * The fields of arenas and bins are those of builds with statistics, as they are by default. Without, no figures
@@ -45,6 +46,11 @@ struct search {
 	uint64_t zeros;			/* bytes read in vain */
 	/* of the elements of active extents: those that agree with the version, and those that do not */
 	unsigned agree[VERSIONS], disagree[VERSIONS];
+	/*
+	 * of extents that are not active, and so have no class: those whose class says that in our size classes, and
+	 * those that have others
+	 */
+	unsigned native[VERSIONS], foreign[VERSIONS];
 	unsigned elements;
 	bool voting;			/* all leaves are looked at, not only the first of a table */
 };
@@ -94,7 +100,12 @@ static void vote(struct search *f, taddr at, uint64_t bits, const uint64_t *word
 		const struct jemalloc_element e = jemalloc_element(&versions[v], f->form, words);
 
 		/* only of active ones do both have the class */
-		if (e.class >= JEMALLOC_SIZES || bits >> versions[v].state_shift & versions[v].state_mask)
+		if (bits >> versions[v].state_shift & versions[v].state_mask) {
+			f->native[v] += extent_class(&versions[v], bits) == JEMALLOC_SIZES;
+			f->foreign[v] += extent_class(&versions[v], bits) != JEMALLOC_SIZES;
+			continue;
+		}
+		if (e.class >= JEMALLOC_SIZES)
 			continue;
 		if (e.extent == at && at % versions[v].align == 0 && e.class == extent_class(&versions[v], bits) &&
 		    e.slab == !!(bits & EXTENT_SLAB))
@@ -198,6 +209,8 @@ static bool is_root(struct search *f, taddr root)
 	f->elements = 0;
 	memset(f->agree, 0, sizeof(f->agree));
 	memset(f->disagree, 0, sizeof(f->disagree));
+	memset(f->native, 0, sizeof(f->native));
+	memset(f->foreign, 0, sizeof(f->foreign));
 	for (taddr at = root; next_word(f, &at, end, &word); at += 8) {
 		if (!may_be_own(f->j, word))
 			return false;
@@ -215,6 +228,9 @@ static const struct jemalloc_version *version_of(const struct search *f)
 	for (unsigned v = 1; v < VERSIONS; v++)
 		if (f->agree[v] > f->agree[best])
 			best = v;
+	/* with another quantum (redis' own copy has 8) there are other size classes, and more of them */
+	if (f->foreign[best] > f->native[best])
+		return NULL;
 	return f->agree[best] > f->disagree[best] ? &versions[best] : NULL;
 }
 
@@ -249,7 +265,7 @@ static void found(struct search *f, taddr end, taddr lo, taddr hi)
 	if (!v)
 		snprintf(c->unread, sizeof(c->unread),
 			 "jemalloc is there, but its layout is not known: its extents (page map at " PRItaddr
-			 ") are neither those of 5.2 nor of 5.3", root);
+			 ") are neither those of 5.2 nor of 5.3, or it has other size classes", root);
 	else if (j->version)
 		snprintf(c->unread, sizeof(c->unread),
 			 "jemalloc is there more than once: the blocks of the one with its page map at " PRItaddr
@@ -266,11 +282,13 @@ static void found(struct search *f, taddr end, taddr lo, taddr hi)
 static void search_data(struct search *f, taddr lo, taddr hi)
 {
 	taddr at = lo;
+	unsigned looks = 0;
 	uint64_t word;
 
-	while (f->zeros < MOST_ZEROS && next_word(f, &at, hi, &word)) {
+	while (f->zeros < MOST_ZEROS && looks < MOST_LOOKS && next_word(f, &at, hi, &word)) {
 		const taddr here = at;
 
+		looks += may_be_own(f->j, word);
 		if (may_be_own(f->j, word) && try_word(f, &at, word, lo, hi))
 			found(f, at, lo, hi);
 		else

@@ -30,15 +30,22 @@ static bool read_segment(struct mimalloc *g, taddr at, struct mimalloc_segment *
 	/* the first slices are the segment's own: they are a page without blocks */
 	out->plausible = out->info_slices && out->info_slices < 16 && out->kind <= 1 && out->entries &&
 			 out->entries <= MIMALLOC_SLICES && out->slices >= out->entries &&
-			 page == out->info_slices;
+			 page == out->info_slices && out->slices <= UINT64_C(1) << 31;
 	return out->cookie;
+}
+
+/* Where a segment may be, from @at on: the snapshot has memory there. 0: nowhere. */
+static taddr next_place(const struct mimalloc *g, taddr at)
+{
+	const size_t i = snapshot_piece_from(g->s, at);
+	const taddr lo = i < g->s->npieces && g->s->pieces[i].lo > at ? g->s->pieces[i].lo : at;
+
+	return i < g->s->npieces ? (lo + MIMALLOC_SEGMENT - 1) & ~(MIMALLOC_SEGMENT - 1) : 0;
 }
 
 static int add_segments_in(struct mimalloc *g, const struct mapping *m)
 {
-	taddr at = (m->lo + MIMALLOC_SEGMENT - 1) & ~(MIMALLOC_SEGMENT - 1);
-
-	for (; at >= m->lo && at < m->hi; at += MIMALLOC_SEGMENT) {
+	for (taddr at = next_place(g, m->lo); at >= m->lo && at < m->hi; at = next_place(g, at + MIMALLOC_SEGMENT)) {
 		struct mimalloc_segment one, *place;
 
 		if (!read_segment(g, at, &one))

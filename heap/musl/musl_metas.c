@@ -12,6 +12,7 @@
 
 #include "base/grow.h"
 #include "heap/census_blocks.h"
+#include "heap/datamaps.h"
 #include "heap/musl/musl.h"
 
 #define PAGE SNAPSHOT_PAGE
@@ -39,19 +40,6 @@ static int add_extent(struct musl *g, taddr lo, taddr hi, uint32_t arena)
 	if (r == 0 && arena != CENSUS_MMAPPED)
 		c->arenas->walked_bytes += hi - lo;
 	return r;
-}
-
-/* Is there memory all the way? */
-static bool is_mapped(const struct snapshot *s, taddr lo, taddr hi)
-{
-	while (lo < hi) {
-		const struct mapping *m = procmaps_find(&s->maps, lo);
-
-		if (!m)
-			return false;
-		lo = m->hi;
-	}
-	return true;
 }
 
 /* --- slots --- */
@@ -185,7 +173,7 @@ static int take_group(struct musl *g, struct musl_group *gr)
 	const uint64_t size = gr->mapped ? gr->mapped : MUSL_UNIT + gr->slots * gr->stride;
 	int r = 0;
 
-	if (!is_mapped(g->s, gr->mem, gr->mem + size)) {
+	if (!datamaps_cover(&g->s->maps, gr->mem, gr->mem + size)) {
 		musl_doubt(g, gr->meta, "corrupt: a group of blocks is in no memory (" PRItaddr ")", gr->mem);
 		return 0;
 	}
