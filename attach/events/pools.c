@@ -252,6 +252,17 @@ bool pools_any_condemned(const struct pools *p)
 	return p->condemned && p->nodes[p->condemned].first;
 }
 
+#define CLIMB_MAX 4096
+
+bool pools_is_deep(const struct pools *p, uint64_t key)
+{
+	uint32_t number = pools_any_condemned(p) ? find(p, key) : 0;
+
+	for (unsigned n = 0; number && n < CLIMB_MAX; n++)
+		number = p->nodes[number].pool;
+	return number != 0;
+}
+
 bool pools_is_condemned(const struct pools *p, uint64_t key, uint32_t *by)
 {
 	uint32_t number = find(p, key);

@@ -68,6 +68,9 @@ bool pools_is_condemned(const struct pools *p, uint64_t key, uint32_t *by);
 
 bool pools_any_condemned(const struct pools *p);
 
+/* Would pools_is_condemned() of it climb more than some thousand nodes? Not if nothing is condemned. */
+bool pools_is_deep(const struct pools *p, uint64_t key);
+
 /* Remove one that is condemned, innermost first. false: there is none. */
 bool pools_next(struct pools *p, uint64_t *key, uint32_t *by);
 

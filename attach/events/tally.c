@@ -177,6 +177,8 @@ void tally_thread_end(struct tally *t, uint32_t tid)
 
 void tally_gap(struct tally *t)
 {
+	/* the address of a pool that is condemned may be that of a new one, which was not seen */
+	tally_pools_settle(t);
 	released_clear(t->released);
 }
 

@@ -63,6 +63,7 @@ struct tally {
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t left_out;		/* ranges that were allocated out of scope */
+	uint64_t from_freed;		/* blocks that were taken from a pool that was freed before */
 	uint64_t unread_callers;	/* blocks whose caller could not be read */
 	uint64_t unread_sizes;		/* blocks whose size could not be read */
 	uint64_t unread_threads;	/* by threads that ended before their names were read (--thread) */

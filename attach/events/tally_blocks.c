@@ -9,14 +9,18 @@ static uint64_t thread_key(const struct tallied *x)
 	return (uint64_t)x->family << 32 | x->hit->head.tid;
 }
 
-/* Another free of it will be a double free, unless it is allocated in between. */
+/*
+ * Another free of it will be a double free, unless it is allocated in between, or this free may have been refused:
+ * then the other one belongs to it, as that of a block that was freed with its pool does.
+ */
 static void remember_freed(struct tally *t, const struct tallied *x, taddr addr, const struct released_by *by)
 {
 	const bool *unseen = t->planting->unseen_allocs;
+	const struct rule_family *f = &t->planting->set->families[x->family];
 
-	if (!t->settling && !(unseen && unseen[x->family]))
+	if (!t->settling && !f->refuses && !(unseen && unseen[x->family]))
 		released_put(t->released, tallied_key(x, addr), by);
-	else if (t->planting->set->families[x->family].pools)
+	else if (f->pools || f->refuses)
 		tallied_remember_gone(t, x, addr);
 }
 

@@ -65,11 +65,19 @@ void tally_pools_settle(struct tally *t)
 		;
 }
 
+/* In how many pools it lies may be the length of a list: that is not climbed at every hit. */
+static void settle_deep(struct tally *t, uint64_t key)
+{
+	if (pools_is_deep(&t->pools, key))
+		tally_pools_settle(t);
+}
+
 /* It is condemned, and there is no time to lose. */
 static void settle_one(struct tally *t, const struct tallied *x, uint64_t key)
 {
 	uint32_t by;
 
+	settle_deep(t, key);
 	if (pools_is_condemned(&t->pools, key, &by))
 		free_member(t, x, key, by);
 }
@@ -110,10 +118,11 @@ static void put(struct tally *t, const struct tallied *x, taddr addr, bool is_po
 }
 
 /* It was freed, and is not a new one since. */
-static bool is_gone(const struct tally *t, const struct tallied *x, uint64_t pool)
+static bool is_gone(struct tally *t, const struct tallied *x, uint64_t pool)
 {
 	struct released_by by;
 
+	settle_deep(t, pool);
 	if (pools_has(&t->pools, pool))
 		return pools_is_condemned(&t->pools, pool, NULL);
 	return tallied_freed_before(t, x, tallied_key(x, pool), &by) != FREED_NOT;
@@ -126,8 +135,10 @@ bool tally_pools_made(struct tally *t, const struct tallied *x, taddr addr)
 	if (!has_pools(t, x))
 		return true;
 	tally_pools_freed(t, x, addr);
-	if (named_pool(x, &pool) && is_gone(t, x, pool))
+	if (named_pool(x, &pool) && is_gone(t, x, pool)) {
+		t->from_freed += x->in_scope;
 		return false;
+	}
 	put(t, x, addr, x->rule->op == RULE_POOL);
 	return true;
 }
@@ -138,6 +149,7 @@ void tally_pools_resize(struct tally *t, const struct tallied *x, taddr old)
 		return;
 	/* of an earlier realloc of which the end was lost */
 	remove_key(t, x, aside_key(x));
+	settle_deep(t, tallied_key(x, old));
 	if (!pools_is_condemned(&t->pools, tallied_key(x, old), NULL))
 		store(t, pools_rename(&t->pools, tallied_key(x, old), aside_key(x)));
 }

@@ -93,6 +93,7 @@ static int enter_family(struct reader *r, struct word at, const struct rule_fami
 		*f = *like;
 	}
 	f->private |= like->private;
+	f->refuses |= like->refuses;
 	r->family = (size_t)(f - r->rs->families);
 	return 0;
 }
@@ -120,7 +121,7 @@ static int take_name(struct reader *r, struct word w, const char *what, char *to
 	return 0;
 }
 
-/* family NAME [refs|ranges] [of=NOUN] [private] */
+/* family NAME [refs|ranges] [of=NOUN] [private] [refuses] */
 static int parse_family(struct reader *r, struct cursor at)
 {
 	struct rule_family like = { .noun = "block" };
@@ -138,12 +139,14 @@ static int parse_family(struct reader *r, struct cursor at)
 				strcpy(like.noun, like.refs ? "object" : "range");
 		} else if (word_is(w, "private") && !like.private) {
 			like.private = true;
+		} else if (word_is(w, "refuses") && !like.refuses) {
+			like.refuses = true;
 		} else if (w.len > 3 && !memcmp(w.at, "of=", 3) && !noun_given) {
 			noun_given = true;
 			rc = take_name(r, (struct word){ w.at + 3, w.len - 3 }, "what one is called",
 				       like.noun, sizeof(like.noun));
 		} else {
-			rc = refuse(r, w, "expected refs or ranges, of=NOUN or private, once");
+			rc = refuse(r, w, "expected refs or ranges, of=NOUN, private or refuses, once");
 		}
 	}
 	*r->module = '\0';

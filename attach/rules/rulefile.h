@@ -3,7 +3,7 @@
  * rulefile: many rules: the text of a pack or of a user's file becomes a rule set.
  *
  *	# what it is for
- *	family NAME [refs|ranges] [of=NOUN] [private]
+ *	family NAME [refs|ranges] [of=NOUN] [private] [refuses]
  *				what follows belongs to family NAME; pointers only match within a family
  *	note TEXT		what the reader of a report of that family must know: which calls its rules
  *				do not see
@@ -36,6 +36,7 @@ struct rule_family {
 	bool ranges;		/* its blocks are ranges of addresses, of which a part may be freed */
 	bool pools;		/* its blocks lie in pools, and may be freed with them */
 	bool private;		/* every process has its own, even a vfork child in its parent's memory */
+	bool refuses;		/* a free may be refused; then the block is freed again later, rightly */
 	char noun[24];		/* what one of its blocks or objects is called in reports */
 	char note[RULE_NOTE];	/* what a reader of its report must know; "": nothing */
 };

@@ -119,7 +119,7 @@ static struct positions positions_of(const struct verdicts *j, uint32_t family)
 /* Is @addr in the allocator's memory, of which the census has all blocks? */
 static bool in_heap(const struct census *c, taddr addr)
 {
-	return c->known && !c->nproblems && census_area_at(c, addr);
+	return census_adds_up(c) && census_area_at(c, addr);
 }
 
 static bool is_loaders(const struct census *c, taddr addr)
@@ -167,7 +167,8 @@ static uint64_t most_of(const struct snapshot *s, const struct verdicts_block *b
 
 /*
  * If a family's blocks are malloc's own blocks, none begins inside of a malloc block. If one does, it was
- * freed, and its memory belongs to another block by now.
+ * freed, and its memory belongs to another block by now. But an allocator may give out an address inside of its
+ * block (mimalloc's memalign).
  */
 static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
 		     const struct verdicts_block *in, const struct positions *m)
@@ -175,7 +176,7 @@ static bool is_stale(const struct verdicts *j, const struct verdicts_block *b,
 	if (!j->census.known)
 		return false;
 	if (in)
-		return in->addr != b->addr && m->same > m->inside;
+		return in->addr != b->addr && m->same > m->inside && !census_is_inner(&j->census, b->addr);
 	return in_heap(&j->census, b->addr);
 }
 
@@ -367,9 +368,20 @@ static void add_doubt(struct verdicts *j, const char *fmt, size_t n)
 	j->ndoubts++;
 }
 
+static void add_unread(struct verdicts *j)
+{
+	if (!*j->census.unread)
+		return;
+	strbuf_printf(&j->doubts, "%s: that memory counts as a root, so less is found to be lost than is",
+		      j->census.unread);
+	strbuf_putc(&j->doubts, '\0');
+	j->ndoubts++;
+}
+
 static int add_doubts(struct verdicts *j, const struct reach_input *in)
 {
 	j->ndoubts = reach_doubts(in, &j->reach, &j->doubts);
+	add_unread(j);
 	if (j->stale)
 		add_doubt(j,
 			  "of the blocks that are listed are not in the allocator's books: their release was "

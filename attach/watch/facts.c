@@ -366,6 +366,10 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "after lost hits, blocks may be listed as held that were released, and double "
 			      "frees reported that are none");
+	if (w->tally->from_freed)
+		recorder_note(r, t,
+			      "%" PRIu64 " blocks were taken from pools whose release had begun before: they "
+			      "do not count, since they go when it ends", w->tally->from_freed);
 	if (forgotten)
 		recorder_note(r, t,
 			      "%" PRIu64 " releases were forgotten: if one of these blocks was released "

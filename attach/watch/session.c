@@ -104,6 +104,8 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 		interim_ask(&s->interim);
 	if (interim_due(&s->interim, now_ns))
 		make_interim(s, now_ns);
+	if (interim_due(&s->metrics, now_ns))
+		tally_settle(s->tally);
 	interim_tick(&s->metrics, now_ns);
 	s->watch.report_now = false;
 	s->watch.line.held = !interim_ready(&s->interim);

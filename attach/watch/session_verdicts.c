@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/events/recorder.h"
+#include "attach/events/tally.h"
 #include "attach/options/options.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/verdicts/dying.h"
@@ -125,6 +126,7 @@ static bool take_while_running(struct session *s)
 	if (!take_snapshot(s, read_events))
 		return false;
 	watch_drain_until(&s->watch, s->snapshot->had.ring_head);
+	tally_settle(s->tally);
 	return true;
 }
 

@@ -125,7 +125,9 @@ static void take_element(struct walk *w, taddr page, const uint64_t *words)
 		return;
 	}
 	if (!datamaps_cover(&j->s->maps, x.lo, x.lo + x.bytes)) {
-		jemalloc_problem(j, e.extent, "an extent is larger than its memory");
+		/* a core may lack the memory of those that are free */
+		if (extent_state(j, x.bits) == EXTENT_ACTIVE)
+			jemalloc_problem(j, e.extent, "an extent is larger than its memory");
 		return;
 	}
 	x.taken = extent_state(j, x.bits) == EXTENT_ACTIVE && e.class != JEMALLOC_SIZES;

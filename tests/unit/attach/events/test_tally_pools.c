@@ -185,6 +185,7 @@ static void taken_from_a_pool_that_is_gone(void **state)
 	call(RESIZE, RECORD_CLOSES, C, A, 200);
 	assert_counts(0, 2, 0);
 	assert_int_equal(pools_count(&tally.pools), 0);
+	assert_int_equal(tally.from_freed, 2);
 	create(P, 0);
 	take(A, P);
 	assert_counts(2, 2, 0);
@@ -355,6 +356,67 @@ static void after_a_loss(void **state)
 	assert_int_equal(recorder.ledger.held_blocks, 0);
 }
 
+/* What is condemned when events are lost: its address may be that of a new pool, of which that was not seen. */
+static void lost_while_a_pool_is_freed(void **state)
+{
+	enum { N = 1000 };
+
+	(void)state;
+	create(P, 0);
+	create(Q, P);
+	for (taddr i = 0; i < N; i++)
+		take(A + 16 * i, P);
+	release(DESTROY, P);
+	tally_gap(&tally);
+	assert_int_equal(recorder.ledger.held_blocks, 0);
+	take(B, Q);
+	tally_settle(&tally);
+	take(C, Q);
+	assert_true(is_live(B) && is_live(C));
+	assert_int_equal(tally.from_freed, 0);
+}
+
+/* A free that may have been refused: another one is a part of it, and not one of an older block either. */
+static void freed_once_more(void **state)
+{
+	(void)state;
+	family.refuses = true;
+	create(P, 0);
+	take(A, P);
+	release(GIVE, A);
+	release(GIVE, A);
+	assert_counts(1, 1, 0);
+	release(DESTROY, P);
+	take(B, P);
+	release(DESTROY, P);
+	assert_counts(0, 2, 0);
+	create(P, 0);
+	take(A, P);
+	assert_counts(2, 2, 0);
+}
+
+/* A list of which each element lies in the one before, while something else is being freed. */
+static void a_long_list(void **state)
+{
+	enum { N = 5000, LIST = 0x1000000 };
+
+	(void)state;
+	create(P, 0);
+	for (taddr i = 0; i < N; i++)
+		take(A + 16 * i, P);
+	take(LIST, 0);
+	for (taddr i = 1; i < N; i++)
+		take(LIST + 16 * i, LIST + 16 * (i - 1));
+	release(DESTROY, P);
+	assert_in_range(recorder.ledger.held_blocks, N + 1, 2 * N);
+	take(LIST + 16 * N, LIST + 16 * (N - 1));
+	assert_int_equal(recorder.ledger.held_blocks, N + 1);
+	release(GIVE, LIST);
+	release(GIVE, LIST + 16 * N);
+	tally_settle(&tally);
+	assert_counts(0, 2 * N + 2, 0);
+}
+
 /*
  * A large pool is freed: its blocks become facts with the hits that follow. Meanwhile they are free already for
  * all that happens.
@@ -429,6 +491,9 @@ int main(void)
 		tally_test(an_older_one_is_resized),
 		tally_test(resized_to_nothing),
 		tally_test(after_a_loss),
+		tally_test(lost_while_a_pool_is_freed),
+		tally_test(freed_once_more),
+		tally_test(a_long_list),
 		tally_test(freed_little_by_little),
 		tally_test(not_counting_yet),
 	};

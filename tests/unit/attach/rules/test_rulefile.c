@@ -45,7 +45,7 @@ static void test_families(void **state)
 {
 	(void)state;
 	add("p", "# what\n\nfamily a of=thing\nnote  not all of it: f is left out \n  alloc f\t# one\n\tfree "
-		 "g\r\nfamily b refs\nref r\nfamily c private refs of=dict\n"
+		 "g\r\nfamily b refs\nref r\nfamily c private refs of=dict refuses\n"
 		 "family a\nalloc h#i");
 	assert_int_equal(rs.nfamilies, 3);
 	assert_int_equal(rs.nrules, 4);
@@ -63,6 +63,8 @@ static void test_families(void **state)
 	assert_string_equal(rs.families[2].noun, "dict");
 	assert_true(rs.families[2].private);
 	assert_false(rs.families[0].private);
+	assert_true(rs.families[2].refuses);
+	assert_false(rs.families[0].refuses);
 	assert_true(rs.rules[0].builtin);
 	assert_string_equal(rs.rules[0].pack, "p");
 }
@@ -140,6 +142,7 @@ static void test_errors(void **state)
 		{ "family a refs refs", 1, 15, "once" },
 		{ "family a refs ranges", 1, 15, "once" },
 		{ "family a private private", 1, 18, "once" },
+		{ "family a refuses refuses", 1, 18, "once" },
 		{ "family a\nprotect f", 2, 1, "family a ranges" },
 		{ "family a\nfree f size=arg2", 2, 1, "family a ranges" },
 		{ "family a\nalloc f prot=arg2", 2, 1, "family a ranges" },
