@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap/census.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,14 @@ void census_fini(struct census *c)
 	free(c->inner);
 	free(c->arenas);
 	memset(c, 0, sizeof(*c));
+}
+
+void census_problem(struct census *c, taddr at, const char *what, va_list args)
+{
+	if (c->nproblems++)
+		return;
+	c->problem.at = at;
+	vsnprintf(c->problem.what, sizeof(c->problem.what), what, args);
 }
 
 const struct census_area *census_area_at(const struct census *c, taddr at)

@@ -10,6 +10,7 @@
 #ifndef MM_CENSUS_H
 #define MM_CENSUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -99,6 +100,10 @@ struct census {
 /* Empty: nothing is known. */
 void census_init(struct census *c);
 void census_fini(struct census *c);
+
+/* Something is corrupt. The first problem is stored, all are counted. */
+__attribute__((format(printf, 3, 0)))
+void census_problem(struct census *c, taddr at, const char *what, va_list args);
 
 /* The allocator's extent that contains @at; NULL: none. */
 const struct census_area *census_area_at(const struct census *c, taddr at);

@@ -31,7 +31,8 @@ static int parse_op(struct cursor *c, enum rule_op *op)
 			return 0;
 		}
 	}
-	return word_refuse(c, w.at, "expected alloc, realloc, free, pool, reset, move, protect, ref, unref, from, until or in");
+	return word_refuse(c, w.at,
+			   "expected alloc, realloc, free, pool, reset, move, protect, ref, unref, from, until or in");
 }
 
 static int hex_digit(char c)

@@ -237,7 +237,8 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 
 	if (!k)
 		return -ENOMEM;
-	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes, .sampled = set->sampled,
+	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
+				     .sampled = set->sampled,
 				     .at_site = -1, .at_session = -1, .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);

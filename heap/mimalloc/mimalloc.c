@@ -3,24 +3,15 @@
 #include "heap/mimalloc/mimalloc.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 #include "base/addr_search.h"
-
-static void put_problem(struct mimalloc *g, taddr at, const char *what, va_list args)
-{
-	if (g->c->nproblems++)
-		return;
-	g->c->problem.at = at;
-	vsnprintf(g->c->problem.what, sizeof(g->c->problem.what), what, args);
-}
 
 void mimalloc_problem(struct mimalloc *g, taddr at, const char *what, ...)
 {
 	va_list args;
 
 	va_start(args, what);
-	put_problem(g, at, what, args);
+	census_problem(g->c, at, what, args);
 	va_end(args);
 }
 
@@ -33,7 +24,7 @@ void mimalloc_doubt(struct mimalloc *g, taddr at, const char *what, ...)
 		return;
 	}
 	va_start(args, what);
-	put_problem(g, at, what, args);
+	census_problem(g->c, at, what, args);
 	va_end(args);
 }
 

@@ -3,22 +3,13 @@
 #include "heap/musl/musl.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-
-static void put_problem(struct musl *g, taddr at, const char *what, va_list args)
-{
-	if (g->c->nproblems++)
-		return;
-	g->c->problem.at = at;
-	vsnprintf(g->c->problem.what, sizeof(g->c->problem.what), what, args);
-}
 
 void musl_problem(struct musl *g, taddr at, const char *what, ...)
 {
 	va_list args;
 
 	va_start(args, what);
-	put_problem(g, at, what, args);
+	census_problem(g->c, at, what, args);
 	va_end(args);
 }
 
@@ -31,6 +22,6 @@ void musl_doubt(struct musl *g, taddr at, const char *what, ...)
 		return;
 	}
 	va_start(args, what);
-	put_problem(g, at, what, args);
+	census_problem(g->c, at, what, args);
 	va_end(args);
 }

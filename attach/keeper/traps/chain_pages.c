@@ -19,7 +19,7 @@ static uint32_t place_of(taddr page)
 /* Read the pages @pages[0..n), which have places of their own. */
 static void fetch(struct chain_pages *p, const taddr *pages, uint32_t n)
 {
-	struct iovec here[2], there[2];
+	struct iovec here[CHAIN_AT_ONCE] = { 0 }, there[CHAIN_AT_ONCE] = { 0 };
 	size_t got;
 
 	p->fetches++;
@@ -33,16 +33,25 @@ static void fetch(struct chain_pages *p, const taddr *pages, uint32_t n)
 		p->addr[place_of(pages[i])] = pages[i];
 }
 
-void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, taddr a, taddr b)
+void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, const taddr addrs[CHAIN_AT_ONCE])
 {
-	const taddr pages[] = { page_of(a), page_of(b) };
+	taddr pages[CHAIN_AT_ONCE];
+	uint32_t n = 0;
 
 	p->from = from;
 	p->fetches = 0;
 	for (uint32_t i = 0; i < CHAIN_PAGES; i++)
 		p->addr[i] = NO_PAGE;
-	if (a)
-		fetch(p, pages, b && place_of(pages[1]) != place_of(pages[0]) ? 2 : 1);
+	for (uint32_t i = 0; i < CHAIN_AT_ONCE; i++) {
+		bool taken = !addrs[i];
+
+		for (uint32_t k = 0; k < n; k++)
+			taken |= place_of(pages[k]) == place_of(page_of(addrs[i]));
+		if (!taken)
+			pages[n++] = page_of(addrs[i]);
+	}
+	if (n)
+		fetch(p, pages, n);
 }
 
 static const uint8_t *find(struct chain_pages *p, taddr page)

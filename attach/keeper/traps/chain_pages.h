@@ -16,6 +16,7 @@
 
 #define CHAIN_PAGE 4096u
 #define CHAIN_PAGES 8u		/* a power of two */
+#define CHAIN_AT_ONCE 3u
 #define CHAIN_FETCHES 24u	/* system calls for one hit, at most: the thread waits meanwhile */
 
 struct chain_pages {
@@ -25,8 +26,8 @@ struct chain_pages {
 	uint8_t bytes[CHAIN_PAGES][CHAIN_PAGE];
 };
 
-/* A hit of another thread. Reads the pages of @a and @b at once, if they are not 0. */
-void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, taddr a, taddr b);
+/* A hit of another thread. Reads the pages of those of @addrs at once that are not 0. */
+void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, const taddr addrs[CHAIN_AT_ONCE]);
 
 /* false: the memory is not there. */
 bool chain_pages_read(struct chain_pages *p, taddr addr, void *buf, uint32_t n);

@@ -112,6 +112,7 @@ static enum chain_end read_links(struct keeper *k, taddr addr, struct record_hit
 
 void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)
 {
+	const taddr slot = rec->regs.fs_base + (taddr)(int64_t)k->chain.slot;
 	taddr state, link;
 
 	rec->chain_len = 0;
@@ -119,7 +120,8 @@ void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)
 	rec->chain_head = 0;
 	if (!k->chained)
 		return;
-	chain_pages_begin(&k->chain_pages, keeper_memory(k, t), t->chain_state, t->chain_top);
+	chain_pages_begin(&k->chain_pages, keeper_memory(k, t),
+			  (const taddr[]){ slot, t->chain_state, t->chain_top });
 	state = find_state(k, t, rec->regs.fs_base);
 	if (!state)
 		return;

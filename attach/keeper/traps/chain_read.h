@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain_read: the chain of a stopped thread (shared/chain.h), into the record of its hit. Where its state and
- * its first link were at the thread's last hit is read at once, in one system call: mostly they are there
- * again.
+ * chain_read: the chain of a stopped thread (shared/chain.h), into the record of its hit. The word that leads to
+ * its state, and where state and first link were at the thread's last hit, are read at once, in one system call:
+ * mostly they are there again.
  */
 #ifndef MM_CHAIN_READ_H
 #define MM_CHAIN_READ_H

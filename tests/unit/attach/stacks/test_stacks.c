@@ -57,6 +57,18 @@ static void assert_frames(uint32_t number, const taddr *frames, uint32_t n)
 		assert_int_equal(defs.frames[got[i]].pc, frames[i] & ~UNWIND_EXACT);
 }
 
+/* A word on a stack may have the bits of a frame of a script: there are no places, or fewer. */
+static void what_looks_like_a_script(void **state)
+{
+	const struct codes none = { 0 };
+	const taddr frames[] = { UNWIND_EXACT | UNWIND_SCRIPT | 7, UNWIND_EXACT | UNWIND_SCRIPT | 0x3eadbeefdeadbeef };
+
+	(void)state;
+	stacks.codes = &none;
+	assert_frames(intern(frames, 2, UNWIND_WHOLE), frames, 2);
+	stacks.codes = NULL;
+}
+
 static void the_same_is_the_same(void **state)
 {
 	const taddr a[] = { 0x1000, 0x2000, 0x3000 }, b[] = { 0x1000, 0x2000, 0x3001 },
@@ -238,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		stacks_test(the_same_is_the_same),
+		stacks_test(what_looks_like_a_script),
 		stacks_test(what_was_cut_is_another),
 		stacks_test(no_frame_at_all),
 		stacks_test(exact_is_another_place),
