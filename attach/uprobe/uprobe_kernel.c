@@ -43,7 +43,7 @@ struct uprobe_kernel {
 	bool sampled;
 	enum uprobe_way way;
 	struct bpf_object *object;
-	int at_site, at_session;
+	int program;			/* of all probes: at_session, or at_site */
 	int ring, sites;
 	int tracepoints[2];
 	struct uprobe_control *control;
@@ -115,13 +115,12 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = "mmattach");
 	const bool session = way == UPROBE_WAY_SESSION;
-	const int multi = way == UPROBE_WAY_PERF ? 0 : ATTACH_UPROBE_MULTI;
 	int r;
 
 	k->object = bpf_object__open_mem(uprobe_object, uprobe_object_size, &opts);
 	if (!k->object)
 		return -errno;
-	choose(k->object, "at_site", true, multi);
+	choose(k->object, "at_site", !session, way == UPROBE_WAY_PERF ? 0 : ATTACH_UPROBE_MULTI);
 	choose(k->object, "at_session", session, ATTACH_UPROBE_SESSION);
 	bpf_program__set_autoload(bpf_object__find_program_by_name(k->object, "find_stacks"), session);
 	size_calls(k->object, k->threads);
@@ -135,8 +134,7 @@ static int load(struct uprobe_kernel *k, enum uprobe_way way)
 		return r;
 	}
 	k->way = way;
-	k->at_site = program_fd(k->object, "at_site");
-	k->at_session = session ? program_fd(k->object, "at_session") : -1;
+	k->program = program_fd(k->object, session ? "at_session" : "at_site");
 	k->ring = map_fd(k->object, "ring");
 	k->sites = map_fd(k->object, "sites");
 	return 0;
@@ -238,8 +236,8 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 	if (!k)
 		return -ENOMEM;
 	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
-				     .sampled = set->sampled,
-				     .at_site = -1, .at_session = -1, .tracepoints = { -1, -1 }, .perf_type = read_perf_type() };
+				     .sampled = set->sampled, .program = -1, .tracepoints = { -1, -1 },
+				     .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);
 	if (r == 0)
@@ -338,12 +336,13 @@ static uint64_t cookie_of(const struct uprobe_place *p)
 	return (uint64_t)p->generation << 32 | p->site;
 }
 
-static int attach_multi(struct uprobe_kernel *k, int program, int type, const char *path,
-			const struct uprobe_place *places, size_t n, struct uprobe_links *links)
+static int attach_multi(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
+			struct uprobe_links *links)
 {
+	const uint32_t type = k->way == UPROBE_WAY_SESSION ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI;
 	cleanup_free uint64_t *offsets = calloc(n + 1, sizeof(*offsets)), *cookies = calloc(n + 1, sizeof(*cookies));
 	struct multi_attr a = {
-		.prog_fd = (uint32_t)program, .attach_type = (uint32_t)type, .path = (uintptr_t)path,
+		.prog_fd = (uint32_t)k->program, .attach_type = type, .path = (uintptr_t)path,
 		.offsets = (uintptr_t)offsets, .cookies = (uintptr_t)cookies, .cnt = (uint32_t)n,
 		.pid = (uint32_t)k->pid,
 	};
@@ -371,7 +370,7 @@ static int attach_perf_one(struct uprobe_kernel *k, const char *path, const stru
 	int r = add_link(links, event);
 
 	if (r == 0)
-		r = add_link(links, bpf_link_create(k->at_site, event, BPF_PERF_EVENT, &opts));
+		r = add_link(links, bpf_link_create(k->program, event, BPF_PERF_EVENT, &opts));
 	if (r == 0 && ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = -errno;
 	return r;
@@ -392,35 +391,22 @@ struct attaching {
 	const char *path;
 	const struct uprobe_place *places;
 	size_t n;
-	bool returns;
 	struct uprobe_links *links;
 	int result;
 };
-
-static int attach(const struct attaching *a)
-{
-	struct uprobe_kernel *k = a->k;
-
-	if (a->returns && k->way != UPROBE_WAY_SESSION)
-		return -ENOTSUP;
-	if (k->way == UPROBE_WAY_PERF)
-		return attach_perf(k, a->path, a->places, a->n, a->links);
-	return attach_multi(k, a->returns ? k->at_session : k->at_site,
-			    a->returns ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, a->path, a->places, a->n,
-			    a->links);
-}
 
 static void attach_apart(void *arg)
 {
 	struct attaching *a = arg;
 
-	a->result = attach(a);
+	a->result = a->k->way == UPROBE_WAY_PERF ? attach_perf(a->k, a->path, a->places, a->n, a->links) :
+						   attach_multi(a->k, a->path, a->places, a->n, a->links);
 }
 
 int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places, size_t n,
-			 bool returns, struct uprobe_links *links)
+			 struct uprobe_links *links)
 {
-	struct attaching a = { k, path, places, n, returns, links, 0 };
+	struct attaching a = { k, path, places, n, links, 0 };
 
 	uprobe_apart(attach_apart, &a);
 	return a.result;

@@ -3,7 +3,8 @@
  * uprobe_kernel: what is asked of the kernel: loading the BPF programs (uprobe.bpf.c), and probes at offsets of
  * a file for one process.
  *
- *	session		a program at entry and return, one link for all sites of a file (Linux 6.13)
+ *	session		one link for all sites of a file; the program decides at an entry whether its return
+ *			is probed (Linux 6.13)
  *	multi		no returns, one link for all sites of a file (6.6; before 6.12 its filter takes one
  *			thread only, so that is not used)
  *	perf		a perf event for each probe, with a program attached (5.15)
@@ -63,12 +64,11 @@ int uprobe_kernel_ring(const struct uprobe_kernel *k);	/* the ring's file descri
 must_check int uprobe_kernel_set_site(struct uprobe_kernel *k, uint32_t n, const struct uprobe_site *site);
 
 /*
- * Probe @path at @places[0..n), all of them with UPROBE_RETURNS (a session only) or none; the links are added
- * to @links. 0, or
- * -errno: then those that were made stay in @links.
+ * Probe @path at @places[0..n) (sites with UPROBE_RETURNS: in a session only); the links are added to @links.
+ * 0, or -errno: then those that were made stay in @links.
  */
 must_check int uprobe_kernel_attach(struct uprobe_kernel *k, const char *path, const struct uprobe_place *places,
-				    size_t n, bool returns, struct uprobe_links *links);
+				    size_t n, struct uprobe_links *links);
 void uprobe_links_cut(struct uprobe_links *links, size_t n);	/* close all but the first @n */
 void uprobe_links_close(struct uprobe_links *links);
 

@@ -298,14 +298,15 @@ static __always_inline __u32 slice_wanted(__u64 sp, __u64 unread)
 	return slice_unknown(sp, unread);
 }
 
-/* The space that is reserved must be a constant. */
-static __always_inline int put_hit(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
+/* The space that is reserved must be a constant. Not static, as read_loads. */
+__noinline int put_hit(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
 	const __u64 unread = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
-	const __u32 want = s->flags & UPROBE_SLICE ? slice_wanted(ctx->rsp, unread) : 0;
-
+	const __u32 want = s && s->flags & UPROBE_SLICE ? slice_wanted(ctx->rsp, unread) : 0;
 	__u64 chain;
 
+	if (!s)
+		return 0;
 	if (unread > control.ring_bytes / 4 * 3)
 		return lose();
 	chain = want && control.chained ? put_chain(n) : 0;

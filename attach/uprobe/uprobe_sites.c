@@ -70,12 +70,11 @@ static uint16_t free_group(const struct uprobe *u)
 	return NO_GROUP;
 }
 
-/* The sites of one file with the same kind of probe, those from @sites[@first] on that are not done yet. */
+/* The sites of one file, those of @sites that are not done yet. */
 struct batch {
 	struct uprobe_place *places;
 	size_t n;
 	const struct mapping *mapping;
-	bool returns;
 };
 
 static bool same_file(const struct mapping *a, const struct mapping *b)
@@ -92,7 +91,6 @@ static void collect(struct uprobe *u, const struct uprobe_files *f, const uint32
 	b->mapping = NULL;
 	for (size_t i = 0; i < n; i++) {
 		const struct site *s = &sh->sites[sites[i]];
-		const bool returns = s->flags & SITE_RETURNS;
 		const struct mapping *m;
 		uint64_t offset;
 		int r;
@@ -105,10 +103,9 @@ static void collect(struct uprobe *u, const struct uprobe_files *f, const uint32
 			done[i] = true;
 			continue;
 		}
-		if (b->mapping && (!same_file(b->mapping, m) || returns != b->returns))
+		if (b->mapping && !same_file(b->mapping, m))
 			continue;
 		b->mapping = m;
-		b->returns = returns;
 		b->places[b->n++] = (struct uprobe_place){ .offset = offset, .site = sites[i] };
 		done[i] = true;
 	}
@@ -143,7 +140,7 @@ static int attach_some(struct uprobe *u, const char *path, const struct batch *b
 {
 	struct group *g = &u->groups[number];
 	const size_t links = g->links.n;
-	int r = uprobe_kernel_attach(u->kernel, path, b->places + first, n, b->returns, &g->links);
+	int r = uprobe_kernel_attach(u->kernel, path, b->places + first, n, &g->links);
 
 	/* of several perf events, some may have been made */
 	if (r < 0)
