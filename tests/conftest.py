@@ -27,13 +27,13 @@ HERE = pathlib.Path(__file__).parent
 # of the files in this folder, those whose tests share nothing
 SINGLE = {"test_unit", "test_census", "test_fuzz"}
 # files of live tests in which no test depends on how fast it is served
-WAITING = {"test_trace", "test_terminal", "test_references", "test_following", "test_follow", "test_top", "test_scan_core",
-           "test_exact", "test_metrics", "test_sampled_trace", "test_soak", "test_reload", "test_gdb_commands",
+WAITING = {"test_terminal", "test_references", "test_following", "test_follow", "test_scan_core",
+           "test_exact", "test_metrics", "test_sampled_trace", "test_reload", "test_gdb_commands",
            "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets",
-           "test_uprobe_start", "test_sample", "test_ganesha", "test_allocators", "test_limits", "test_containers", "test_many",
-           "test_memory"}
+           "test_uprobe_start", "test_sample", "test_allocators", "test_limits", "test_containers", "test_many"}
 WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
-               "test_postgres_contexts", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks"}
+               "test_postgres_contexts", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
+               "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ

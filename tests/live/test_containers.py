@@ -3,20 +3,16 @@
 directory and a libc of their own; mmattach on the host, and beside them as a sidecar. What it needs, with exactly these
 privileges; and what the filters of containers forbid is named."""
 import json
-import os
-import pathlib
-import shutil
 import subprocess
 import sys
 
 import pytest
 
-import libcs
 from engines import has_uprobe
-from harness import MMATTACH, TOP, VICTIMS, Program, Victim, Watch, children, wait_for
+from harness import MMATTACH, TOP, Program, Victim, Watch, children, wait_for
+from images import assert_found, make
 from untouched import assert_untouched, wait_untraced
 
-LIBC = "2.41"  # not that of the host
 NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup"]
 PTRACE, PROCESS_VM_READV, BPF = 101, 310, 321
 DENIED = [sys.executable, TOP / "tests/tools/denied.py"]
@@ -33,18 +29,7 @@ class Contained(Victim):
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory):
-    if os.geteuid():
-        pytest.skip("needs root")
-    if not libcs.there(LIBC):
-        pytest.skip(f"glibc {LIBC} is not there: make libcs (it needs the network)")
-    root = tmp_path_factory.mktemp("image")
-    for folder in ("proc", "lib64", "lib"):
-        (root / folder).mkdir()
-    libraries = pathlib.Path(libcs.libraries(LIBC))
-    shutil.copytree(libraries, root / "lib/x86_64-linux-gnu", symlinks=False, ignore_dangling_symlinks=True)
-    shutil.copy(root / "lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", root / "lib64")
-    shutil.copy(VICTIMS / "paths", root / "program")
-    return root
+    return make(tmp_path_factory.mktemp("image"))
 
 
 ROOTS = {
@@ -64,18 +49,6 @@ def container(image):
     yield start
     for target in started:
         target.kill()
-
-
-def functions(group):
-    return [frame["function"] for frame in group["stack"]]
-
-
-def assert_found(report):
-    group = next(g for g in report["groups"] if g["blocks"] == 50)
-    assert "main" in functions(group) and group["stack"][0]["file"].endswith("paths.c"), functions(group)
-    assert group["stack_end"] == "whole"
-    modules = {frame["module"] for frame in group["stack"]}
-    assert any(module.endswith("/program") for module in modules), modules
 
 
 def engines():
