@@ -24,7 +24,7 @@ struct known {
 	bool fresh;		/* first seen in this look */
 	bool later;		/* not in the first look */
 	bool inherits;		/* choice_found */
-	char comm[PROCS_COMM];
+	char comm[PROCSTAT_COMM];
 };
 
 int choice_open(struct choice *c, const char *proc, const struct choice_wish *wish)
@@ -54,7 +54,7 @@ static bool must_read(const struct choice *c, const struct known *k, uint64_t no
 }
 
 /* What was known under its number is of another process, or there was none. */
-static void begin(const struct choice *c, struct known *k, const struct procs_stat *st)
+static void begin(const struct choice *c, struct known *k, const struct procstat *st)
 {
 	*k = (struct known){
 		.start_ns = st->start_ns, .parent = st->parent, .session = st->session,
@@ -64,7 +64,7 @@ static void begin(const struct choice *c, struct known *k, const struct procs_st
 
 static int read_one(struct choice *c, pid_t pid, uint64_t now_ns)
 {
-	struct procs_stat st;
+	struct procstat st;
 	bool fresh;
 	struct known *k = addrmap_slot(&c->known, (uint64_t)pid, &fresh);
 	int r;
@@ -75,7 +75,7 @@ static int read_one(struct choice *c, pid_t pid, uint64_t now_ns)
 		k->seen = c->looks;
 		return 0;
 	}
-	r = procs_stat(c->proc, pid, &st);
+	r = procstat_read(c->proc, pid, &st);
 	if (r < 0 || st.state == 'Z' || st.state == 'X') {
 		if (fresh)
 			addrmap_del(&c->known, (uint64_t)pid, NULL);
@@ -286,10 +286,10 @@ int choice_look(struct choice *c, uint64_t now_ns)
 
 int choice_adopt(struct choice *c, pid_t pid)
 {
-	struct procs_stat st;
+	struct procstat st;
 	struct known k;
 
-	if (procs_stat(c->proc, pid, &st) < 0)
+	if (procstat_read(c->proc, pid, &st) < 0)
 		return 0;	/* it has ended: it has no descendants that could be known */
 	begin(c, &k, &st);
 	k.fresh = false;

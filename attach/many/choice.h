@@ -44,7 +44,7 @@ struct choice_wish {
 
 struct choice_found {
 	pid_t pid;
-	char comm[PROCS_COMM];
+	char comm[PROCSTAT_COMM];
 	uint64_t start_ns;	/* CLOCK_BOOTTIME */
 	bool later;		/* not by the first look */
 	bool inherits;		/* a copy of a process that was chosen, as far as is known: no exec was seen since */

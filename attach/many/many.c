@@ -165,7 +165,7 @@ static int note_unchosen(struct many *m)
 	int r = 0;
 
 	for (size_t i = 0; i < m->named.n && r == 0; i++) {
-		struct procs_stat st = { 0 };
+		struct procstat st = { 0 };
 		bool chosen = false;
 
 		for (size_t k = 0; k < m->choice.nfound; k++)
@@ -186,9 +186,9 @@ static int look_first(struct many *m)
 
 static bool is_there(const struct many *m, const struct choice_found *p)
 {
-	struct procs_stat st;
+	struct procstat st;
 
-	return procs_stat(m->choice.proc, p->pid, &st) == 0 && st.start_ns == p->start_ns &&
+	return procstat_read(m->choice.proc, p->pid, &st) == 0 && st.start_ns == p->start_ns &&
 	       st.state != 'Z' && st.state != 'X';
 }
 

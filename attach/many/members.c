@@ -88,7 +88,7 @@ static struct options options_of(const struct members *m, const struct watched *
 
 static void name_messages(const struct watched *w)
 {
-	char subject[PROCS_COMM + 16];
+	char subject[PROCSTAT_COMM + 16];
 
 	if (!w->process.pid)
 		return;	/* the program's: it is what the user has asked for */
@@ -138,6 +138,7 @@ static int make_page(const struct members *m, struct watched *w)
 	w->page->mask = m->mask;
 	memcpy(w->page->turns, m->turns, sizeof(m->turns));
 	w->page->inherits = w->process.inherits;
+	w->page->start_ns = w->process.start_ns;
 	w->page->born_ns = w->process.later ? w->process.start_ns : 0;
 	return 0;
 }

@@ -52,9 +52,9 @@ void named_fini(struct named *r)
 	*r = (struct named){ 0 };
 }
 
-const char *named_why_not(int proc, pid_t pid, struct procs_stat *st)
+const char *named_why_not(int proc, pid_t pid, struct procstat *st)
 {
-	if (procs_stat(proc, pid, st) < 0)
+	if (procstat_read(proc, pid, st) < 0)
 		return "there is no such process";
 	if (st->kernel_thread)
 		return "it is a kernel thread";

@@ -27,6 +27,6 @@ must_check int named_find(struct named *r, const struct options *o);
 void named_fini(struct named *r);
 
 /* Why @pid was not chosen. @st: what there is of it, zeros without; @proc as in procs.h. */
-const char *named_why_not(int proc, pid_t pid, struct procs_stat *st);
+const char *named_why_not(int proc, pid_t pid, struct procstat *st);
 
 #endif

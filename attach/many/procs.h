@@ -10,20 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/target/procstat.h"
 #include "base/cleanup.h"
-
-#define PROCS_COMM 64
-
-struct procs_stat {
-	char comm[PROCS_COMM];
-	char state;		/* as in ps */
-	pid_t parent, session;
-	bool kernel_thread;
-	uint64_t start_ns;	/* CLOCK_BOOTTIME, in steps of 10 ms */
-};
-
-/* 0; -ESRCH it has ended; or another -errno. */
-must_check int procs_stat(int proc, pid_t pid, struct procs_stat *out);
 
 /* Is it called @name, as -n has it (target_find.h)? @comm is known already. */
 bool procs_is_called(int proc, pid_t pid, const char *comm, const char *name);

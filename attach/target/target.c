@@ -12,10 +12,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "attach/target/procstat.h"
 #include "base/fdio.h"
 #include "base/log.h"
 
-#define PF_KTHREAD 0x00200000	/* include/linux/sched.h; field "flags" of /proc/PID/stat */
 #define STATUS_LIMIT (1u << 20)
 #define CMDLINE_LIMIT (8u << 20)
 
@@ -112,20 +112,15 @@ static void read_status(const char *status, struct target_info *t)
 	t->other_pid_ns = in_inner_pid_ns(status);
 }
 
-/* The fields of /proc/PID/stat begin behind the last ')': comm may have any character. */
-static bool is_kernel_thread(pid_t pid)
+static void read_stat(struct target_info *t)
 {
-	unsigned long flags = 0;
-	char *text, *rest;
-	size_t n;
+	cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct procstat st;
 
-	if (read_proc(pid, "stat", 4096, &text, &n))
-		return false;
-	rest = strrchr(text, ')');
-	if (rest && sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
-		flags = 0;
-	free(text);
-	return flags & PF_KTHREAD;
+	if (procstat_read(proc, t->pid, &st) < 0)
+		return;
+	t->kernel_thread = st.kernel_thread;
+	t->start_ns = st.start_ns;
 }
 
 static char *read_thread_status(pid_t pid, pid_t tid)
@@ -301,7 +296,7 @@ static int read_process(struct target_info *t)
 	read_status(status, t);
 	free(status);
 	read_comm(t->pid, t->comm, sizeof(t->comm));
-	t->kernel_thread = is_kernel_thread(t->pid);
+	read_stat(t);
 	t->not_dumpable = is_not_dumpable(t);
 	t->other_user_ns = in_other_user_ns(t->pid);
 	t->bits = read_bits(t->pid);

@@ -29,6 +29,7 @@ struct target_info {
 	char **argv;		/* NULL-terminated; empty for kernel threads and zombies */
 	size_t argc;
 	char state;		/* as in ps: R S D T t Z X */
+	uint64_t start_ns;	/* when it was started (procstat.h) */
 	pid_t parent;		/* 0: not visible from here */
 	uint64_t rss_bytes;	/* resident memory */
 	uid_t uid, euid;

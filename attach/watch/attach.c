@@ -264,9 +264,14 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	if (r == 0 && !s->at.link.uprobe)
 		r = attached_seize(&s->at);
 	if (r == 0)
+		r = attached_check_same(&s->at);
+	if (r == 0)
 		r = tally_ranges_begin(s->tally, s->at.target.pid);
 	if (r == 0)
 		r = plant(s);
+	/* nothing keeps its number from the kernel's probes until they are made */
+	if (r == 0 && s->at.link.uprobe)
+		r = attached_check_same(&s->at);
 	if (r == 0)
 		begin_recording(s);
 	else if (r != -ENOENT)

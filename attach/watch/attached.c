@@ -10,6 +10,7 @@
 #include "attach/options/options.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/modules.h"
+#include "attach/target/procstat.h"
 #include "attach/target/rehearse.h"
 #include "attach/target/target_find.h"
 #include "base/log.h"
@@ -84,6 +85,11 @@ static int find_own(struct attached *a)
 		diagnose_lookup(a->opt->pid, a->opt->name, r, strbuf_str(&listing), &d);
 		diagnose_log(&d);
 		return r;
+	}
+	if (a->start_ns && a->target.start_ns != a->start_ns) {
+		diagnose_vanished(&a->target, false, &d);
+		diagnose_log(&d);
+		return -ESRCH;
 	}
 	return check(a);
 }
@@ -166,7 +172,7 @@ void attached_log_failed(struct attached *a, int err)
 	/* another tracer may have been faster, or the target may have ended */
 	r = target_read(a->target.pid, &now);
 	if (r == 0) {
-		if (err == -ESRCH && now.state != 'Z')
+		if (err == -ESRCH && now.state != 'Z' && now.start_ns == a->target.start_ns)
 			diagnose_attach(&now, &self, err, &d);
 		else if (err == -ESRCH)
 			diagnose_vanished(&a->target, false, &d);
@@ -294,6 +300,11 @@ int attached_seize(struct attached *a)
 	return link_call(&a->link, COMMAND_SEIZE, a->target.pid, 0, SEIZE_NS);
 }
 
+int attached_check_same(const struct attached *a)
+{
+	return procstat_start_ns(a->target.pid) == a->target.start_ns ? 0 : -ESRCH;
+}
+
 int attached_look(struct attached *a, int argc, char **argv)
 {
 	int r = attached_find(a);
@@ -309,6 +320,8 @@ int attached_look(struct attached *a, int argc, char **argv)
 		r = modules_refresh(a->modules, false);
 	if (r == 0)
 		r = attached_seize(a);
+	if (r == 0)
+		r = attached_check_same(a);
 	if (r < 0)
 		attached_log_failed(a, r);
 	return r;

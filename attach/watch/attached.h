@@ -28,6 +28,7 @@ struct attached {
 	struct targetfs fs;
 	struct link link;
 	struct modules *modules;
+	uint64_t start_ns;	/* when the process was started that is meant; 0: any */
 	bool under_gdb;		/* gdb is the tracer at present */
 	bool linked;
 	bool no_uprobe;		/* the kernel's probes cannot be had */
@@ -51,6 +52,12 @@ must_check int attached_add_uprobe(struct attached *a);
 
 /* Seize the process. 0 or -errno, for attached_log_failed. */
 must_check int attached_seize(struct attached *a);
+
+/*
+ * Is it still the process that was found? Its number may have become another's, until it is traced. 0 or -ESRCH, for
+ * attached_log_failed.
+ */
+must_check int attached_check_same(const struct attached *a);
 
 /*
  * All of these, for a process that is to be stopped and copied once (attach/snapshot/pause.h). The list of

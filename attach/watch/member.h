@@ -22,7 +22,8 @@ enum member_state { MEMBER_STARTING, MEMBER_WATCHING, MEMBER_LEAVING, MEMBER_DON
 struct member {
 	/* set before it starts */
 	pid_t starter;		/* mmattach, which waits for it */
-	uint64_t born_ns;	/* CLOCK_BOOTTIME: when its process was started; 0: before the watch */
+	uint64_t start_ns;	/* CLOCK_BOOTTIME: when the process was started that is meant */
+	uint64_t born_ns;	/* the same, if it was during the watch; else 0 */
 	bool inherits;		/* it may be a copy of a process that was watched */
 	int bell;		/* an eventfd, written to when the state changes */
 	sigset_t mask;		/* of signals, as it was before those that end a watch were blocked */

@@ -370,6 +370,7 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->at.opt = opt;
 	s->at.under_gdb = opt->command == COMMAND_GDB;
 	s->at.inherits = member && member->inherits;
+	s->at.start_ns = member ? member->start_ns : 0;
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);
