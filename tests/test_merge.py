@@ -42,7 +42,8 @@ def report(path, *options):
 
 def begun(number, seconds=10, **fields):
     """A trace of process 1000 + NUMBER, with a library at an address of its own."""
-    made = Trace(mode="exact", id=f"process {number:08}".encode(), host=f"host{number % 3}", start=10**18 + number * 10**9, **fields)
+    made = Trace(**{"mode": "exact", "id": f"process {number:08}".encode(), "host": f"host{number % 3}",
+                    "start": 10**18 + number * 10**9, **fields})
     made.put("TARGET", pid=1000 + number, comm="svc", exe="/bin/svc", args=["svc", str(number)])
     made.put("FAMILY_NAME", family=1, name="libc")
     made.put("MODULE", number=0, file=1, bias=number << 20, low=number << 20, high=(number << 20) + 0x10000, **LIBRARY)
@@ -326,7 +327,8 @@ def sample(path, number, interval):
 
 def test_what_does_not_add_up_is_refused_by_name(tmp_path):
     a, b = svc(tmp_path, 1), svc(tmp_path, 2)
-    assert "sampled.mmt: it is of a sampled run (--budget)" in refused(tmp_path, a, INPUTS / "sampled.mmt")
+    refusal = refused(tmp_path, a, INPUTS / "sampled.mmt")
+    assert "sampled.mmt" in refusal and "has estimates (--budget), the other has not" in refusal
     assert "1.mmt: its run of process 1001 is among the traces before it" in refused(tmp_path, a, a)
     both = merge(tmp_path / "both.mmt", a, b)
     assert "2.mmt: its run of process 1002" in refused(tmp_path, both, b)
@@ -344,6 +346,72 @@ def test_samples_of_one_interval_add_up(tmp_path):
     width, widths = (whole["groups"][0]["estimated_from"]["bytes"], [part["groups"][0]["estimated_from"]["bytes"] for part in parts])
     assert max(high - low for low, high in widths) < width[1] - width[0] < sum(high - low for low, high in widths)
     assert_order(*paths, tmp_path)
+
+
+MINUTE_US = 60 * SECOND
+STEPS = 8  # of age: the last one begins at 3 s
+
+
+def steps(blocks, gone_at=None):
+    """At risk, gone, unknown: so many blocks reach 3 s; or all are freed in step GONE_AT."""
+    if gone_at is None:
+        return [(blocks, 0, 0)] * STEPS
+    return [(blocks, 0, 0)] * gone_at + [(blocks, blocks, 0)]
+
+
+def budgeted(path, number, **what):
+    """A run of a minute with a budget: of each function (a minute's calls, what becomes of the blocks)."""
+    made = begun(number, seconds=60, mode="sampled")
+    stacks = define(made, [*what])
+    made.put("FAMILY", family=1)
+    made.put("BUDGET", promise_ppm=10000, spent_us=5000 * (number + 1), wall_us=MINUTE_US, worst_ppm=9000 + number, closed=number,
+             closed_us=0, sites=10, sites_hit=len(what), sites_settled=0, candidates=1, unfound=0)
+    for name, (calls, fate) in what.items():
+        made.put("SAMPLE", stack=stacks[name], flags=0, seen=calls, late_seen=calls // 5, chunk_bytes=100 * calls, site_seen=calls,
+                 site_hits=calls, rounds=60, full=0, exposed_us=MINUTE_US, hits2=calls + calls * calls // 60, hits_exposed=calls * SECOND,
+                 exposed2=60 * SECOND * SECOND, steps=fate, late_exposed_us=MINUTE_US // 5)
+    return finished(made, path)
+
+
+def estimates(path):
+    return {group["stack"][0]["function"]: group for group in report(path, "--top", "0")["groups"]}
+
+
+def test_runs_with_a_budget_add_up(tmp_path):
+    """A group leaks if it does in one process; what leaks is the sum of what leaks in each."""
+    paths = [budgeted(tmp_path / "0.mmt", 0, leak=(600, steps(50)), cache=(60, steps(50, 2))),
+             budgeted(tmp_path / "1.mmt", 1, leak=(1200, steps(50)), cache=(90, steps(50, 2)), log=(30, steps(2))),
+             budgeted(tmp_path / "2.mmt", 2, leak=(300, steps(50, 1)), log=(30, steps(50, 1)))]
+    merged = merge(tmp_path / "all.mmt", *paths)
+    parts, whole = [estimates(path) for path in paths], estimates(merged)
+    assert set(whole) == {"leak", "cache", "log"}
+    assert [whole[name]["turnover"] for name in ("leak", "cache", "log")] == ["stays", "goes", "unknown"]
+    for name, group in whole.items():
+        rates = [part[name]["estimate"]["allocs_per_minute"] for part in parts if name in part]
+        rate = group["estimate"]["allocs_per_minute"]
+        assert rate[0] == pytest.approx(sum(value for value, low, high in rates))
+        assert rate[0] - rate[1] == pytest.approx(sum((value - low) ** 2 for value, low, high in rates) ** 0.5, rel=1e-4)
+        assert rate[2] - rate[0] == pytest.approx(sum((high - value) ** 2 for value, low, high in rates) ** 0.5, rel=1e-4)
+        assert group["seen"] == sum(part[name]["seen"] for part in parts if name in part)
+    kept = [part["leak"]["estimate"]["kept_bytes_per_minute"] for part in parts]
+    assert [value > 0 for value, low, high in kept] == [True, True, False]
+    assert whole["leak"]["estimate"]["kept_bytes_per_minute"][0] == pytest.approx(kept[0][0] + kept[1][0])
+    assert (whole["leak"]["processes"], whole["leak"]["worst_process"]) == (2, 1)
+    assert whole["leak"]["worst_bytes"] == int(kept[1][0])
+    budget = report(merged)["run"]["budget"]
+    assert (budget["promise"], budget["worst_ten_seconds"], budget["closed"], budget["sites"]) == (0.01, 0.009002, 3, 30)
+    assert budget["stopped_seconds"] == pytest.approx(0.03)
+    text = text_of(merged)
+    assert "in 2 of 3 processes, most in svc (1001) on host1" in text and "KiB/min" in text, text
+    assert_order(*paths, tmp_path)
+
+
+def test_one_run_with_a_budget_stays_as_it_is(tmp_path):
+    """Merging alone changes no estimate."""
+    merged = merge(tmp_path / "one.mmt", INPUTS / "sampled.mmt")
+    alone, one = report(INPUTS / "sampled.mmt", "--top", "0"), report(merged, "--top", "0")
+    for name in ("turnover", "estimate", "survival", "seen"):
+        assert [group[name] for group in one["groups"]] == [group[name] for group in alone["groups"]], name
 
 
 def test_damaged_traces_are_left_out_only_if_that_is_wanted(tmp_path):

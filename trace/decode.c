@@ -299,6 +299,7 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 	its->late_exposed_us = cursor_left(in) ? cursor_varint(in) : 0;
 	its->missed = cursor_left(in) ? cursor_varint(in) : 0;
 	its->stood_us = cursor_left(in) ? cursor_varint(in) : 0;
+	its->process = cursor_left(in) ? cursor_varint32(in) : 0;
 	f->sample.its = its;
 }
 

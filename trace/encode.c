@@ -164,6 +164,8 @@ static void put_sample(struct sink *s, const struct fact_sample *its)
 	sink_varint(s, its->late_exposed_us);
 	sink_varint(s, its->missed);
 	sink_varint(s, its->stood_us);
+	if (its->process)
+		sink_varint(s, its->process);
 }
 
 static void put_budget(struct sink *s, const struct fact_budget *b)

@@ -97,6 +97,7 @@ struct fact_sample {
 	 * hits that are not among those, as a thread was stopped at a trap then; and how long one was stopped
 	 */
 	uint64_t missed, stood_us;
+	uint32_t process;	/* of a merged run: one more than the number of its process; else 0 */
 };
 
 /* MMT_BUDGET: of a sampled run, until now; likewise. */

@@ -89,9 +89,9 @@
 			       U64(hang.bytes))
 
 /*
- * The numbers of struct fact_sample and of struct fact_budget. Five members of a sample are not in the list:
- * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed` and
- * `stood_us` come after it (put_sample in encode.c, get_sample in decode.c).
+ * The numbers of struct fact_sample and of struct fact_budget. Six members of a sample are not in the list:
+ * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed`,
+ * `stood_us` and `process` come after it (put_sample in encode.c, get_sample in decode.c).
  */
 #define FIELDS_OF_SAMPLE(X)                                                                                  \
 	X(seen)                                                                                              \

@@ -452,11 +452,6 @@ static int open_folder(struct many *m)
 {
 	const char *output = m->opt->output && folder_is_meant(m->opt->output) ? m->opt->output : NULL;
 
-	if (m->opt->budget_ppm && m->opt->output && !output) {
-		log_error("-o %s: with a budget several processes have no trace of all", m->opt->output);
-		log_hint("for one of each: -o FOLDER/");
-		return -EINVAL;
-	}
 	if (m->opt->output && !output)
 		return many_report_check_output(m->opt->output) < 0 ? -EINVAL : folder_open(&m->folder, NULL);
 	return folder_open(&m->folder, output);

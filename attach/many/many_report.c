@@ -72,68 +72,7 @@ int many_report_none(const struct many_report *r, uint64_t brief)
 	return 1;
 }
 
-/* --- one report for each --- */
-
-static void head(struct strbuf *sb, const struct watched *w)
-{
-	strbuf_printf(sb, "%s==== ", sb->len ? "\n" : "");
-	strbuf_text(sb, w->process.comm);
-	strbuf_printf(sb, " %d%s%s\n\n", (int)w->process.pid, w->why ? ": " : "", w->why ? w->why : "");
-}
-
-static int put_one(struct many_report *r, const struct watched *w, struct strbuf *sb)
-{
-	const char *path = w->trace;
-	struct summary s;
-	int e = trace_report_summary(r->opt, &r->reporting, &path, 1, &s);
-
-	if (e == 0)
-		e = r->opt->format->watch(&s, r->opt->shown.top, sb);
-	summary_fini(&s);
-	return e < 0 ? e : strbuf_error(sb);
-}
-
-static void put_others(const struct many_report *r, uint64_t brief, struct strbuf *sb)
-{
-	if (r->nrefused)
-		strbuf_puts(sb, "\nNot watched:\n");
-	for (size_t i = 0; i < r->nrefused; i++) {
-		strbuf_puts(sb, "  ");
-		strbuf_text(sb, r->refused[i].comm);
-		strbuf_printf(sb, " %d: ", (int)r->refused[i].pid);
-		strbuf_text(sb, r->refused[i].why);
-		strbuf_putc(sb, '\n');
-	}
-	if (brief)
-		strbuf_printf(sb, "\nAt least %" PRIu64 " ended before they were attached to.\n", brief);
-}
-
-static int print_each(struct many_report *r, const struct members *m, uint64_t brief)
-{
-	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	uint64_t reported = 0;
-	int e = 0;
-
-	for (size_t i = 0; i < m->n && e == 0; i++) {
-		const struct watched *w = &m->all[i];
-
-		if (w->state == MEMBER_STARTING)
-			continue;
-		head(&sb, w);
-		/* the head says why */
-		if (w->why && access(w->trace, F_OK) < 0)
-			continue;
-		e = put_one(r, w, &sb);
-		reported += r->reporting.reported;
-	}
-	put_others(r, brief, &sb);
-	if (e == 0)
-		e = reporting_print_text(&r->reporting, strbuf_str(&sb), sb.len);
-	r->reporting.reported = reported;
-	return e;
-}
-
-/* --- one report of all --- */
+/* --- the report --- */
 
 /*
  * Those that were watched, and those that were not, or whose watch could not write a trace. A trace that is not
@@ -247,6 +186,6 @@ int many_report_print(struct many_report *r, const struct members *m, const stru
 	int e;
 
 	r->reporting.is_last = !r->opt->program;
-	e = r->opt->budget_ppm ? print_each(r, m, brief) : print_all(r, m, f, brief);
+	e = print_all(r, m, f, brief);
 	return e < 0 ? 1 : reporting_status(&r->reporting);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * many_report: the report of several watches, made of their traces when all have ended: one of all of them,
- * or, if they had a budget, whose estimates do not add up, that of each.
+ * many_report: the report of several watches, made of their traces when all have ended.
  */
 #ifndef MM_MANY_REPORT_H
 #define MM_MANY_REPORT_H

@@ -63,7 +63,7 @@ const struct help_topic help_topics[] = {
 		  { "mmattach merge /var/lib/mmattach -o fleet.mmt", "all *.mmt of a folder" },
 	  },
 	  .text = "The same code of all processes is summed: same build id and offset. A merged\n"
-		  "trace can be merged again, in any order. Runs with a budget cannot be merged.\n" },
+		  "trace can be merged again, in any order; runs with a budget with each other.\n" },
 	{ .name = "import", .what = "make a trace from what mmleak or mtrace(3) wrote",
 	  .command = COMMAND_IMPORT, .usage = "mmattach import mmleak|mtrace FILE... [--maps FILE] -o OUT",
 	  .examples = {
@@ -118,7 +118,7 @@ const struct help_topic help_topics[] = {
 	  .text = "Each process has a watch of its own; the report is one, of all. What cannot be\n"
 		  "attached to is a line of it. -o FILE.mmt saves one trace, -o FOLDER/ one each\n"
 		  "(PID-NAME.mmt), which `mmattach report FOLDER/` reads. --budget is for each,\n"
-		  "unless --budget-of all shares it; each has a report of its own then.\n" },
+		  "unless --budget-of all shares it.\n" },
 	{ .name = "rules", .what = "which functions are watched", .subject = ABOUT_RULES,
 	  .examples = {
 		  { "mmattach -p 1234 --family libc,fd", "malloc, and file descriptors" },

@@ -137,8 +137,6 @@ static const char *against_many(const struct options *o)
 		return "--older-than: several processes have one report, of sums, without single blocks";
 	if (o->shown.per_object)
 		return "--per-object: several processes have one report, of sums, without single objects";
-	if (o->budget_ppm && !o->format->for_people)
-		return "--budget: estimates of several processes are reported one after the other, as text only";
 	return NULL;
 }
 

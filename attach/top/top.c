@@ -270,7 +270,7 @@ static int add_sample(struct top *t, const struct ledger *l, const struct ledger
 {
 	struct top_row row = { .family = its->family, .stack = its->stack, .estimated = true };
 	struct summary_sample concluded = { 0 };
-	struct sampled sum = { 0 };
+	struct sampled sum;
 	const double run = (double)l->now_us / 1e6;
 	int r;
 
@@ -279,7 +279,7 @@ static int add_sample(struct top *t, const struct ledger *l, const struct ledger
 	r = make_room(t, its->family, (size_t)its->stack + 1);
 	if (r < 0)
 		return r;
-	sampled_add(&sum, &its->its);
+	sampled_one(&its->its, its->process, &sum);
 	sampled_conclude(&sum, run, &concluded);
 	row.bytes = sampled_kept_bytes(&concluded, run);
 	row.uncertain = concluded.survival.kind == SURVIVAL_UNKNOWN;

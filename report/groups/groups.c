@@ -14,16 +14,14 @@
 #include <string.h>
 
 #include "report/groups/freed_by.h"
+#include "report/groups/group_samples.h"
 #include "report/groups/group_shares.h"
 #include "report/groups/stack_groups.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
-#include "report/model/sampled_others.h"
 #include "report/model/text_parts.h"
 #include "report/names/expand.h"
 #include "report/names/wrappers.h"
-
-#define CHUNK_HEAD 8	/* what glibc adds to a block */
 
 bool groups_wants_family(const struct groups_options *opt, const struct ledger *l, uint32_t family)
 {
@@ -40,7 +38,7 @@ struct maker {
 	struct groupmap *groups;
 	struct stack_groups stacks;
 	struct group_shares shares;
-	struct summary_sample *judged;	/* for each stack group that has a sample, in sampled runs */
+	struct group_samples samples;	/* in sampled runs */
 };
 
 static void hide(struct summary_hidden *h, const struct stack_group *d)
@@ -99,7 +97,7 @@ static uint64_t kept_bytes(const struct maker *mk, const struct stack_group *d)
 
 	if (!d->sampled)
 		return d->live.bytes;
-	estimated = sampled_bytes_to_ask_for(&mk->judged[d - mk->stacks.all], mk->ledger->now_us / 1e6);
+	estimated = sampled_bytes_to_ask_for(&mk->samples.judged[d - mk->stacks.all], mk->ledger->now_us / 1e6);
 	return estimated > d->live.bytes ? estimated : d->live.bytes;
 }
 
@@ -149,56 +147,13 @@ static int add_group(struct maker *mk, struct stack_group *d)
 	g.npoints = stack_groups_series(&mk->stacks, d, series);
 	see_growth(mk, d, &g);
 	g.nshares = group_shares_of(&mk->shares, (size_t)(d - mk->stacks.all), &g.shares);
+	if (d->sampled && ledger_is_merged(mk->ledger))
+		g.nshares = group_samples_shares(&mk->samples, (size_t)(d - mk->stacks.all), &g.shares);
 	if (d->sampled)
-		add_sample(mk, &mk->judged[d - mk->stacks.all], &g);
+		add_sample(mk, &mk->samples.judged[d - mk->stacks.all], &g);
 	d->is_group = true;
 	d->serial = mk->summary->ngroups;
 	summary_add_group(mk->summary, &g);
-	return 0;
-}
-
-/*
- * Each sample once: neither a stack group that was merged into another one, nor the later stack groups of a
- * path, which share the sample.
- */
-static bool is_a_place(const struct stack_groups *ds, size_t i)
-{
-	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
-}
-
-/* Mean bytes of a block, as the allocator has rounded it. */
-static double bytes_left(const struct stack_group *d, const struct summary_sample *its)
-{
-	return d->live.blocks ? (double)d->live.bytes / (double)d->live.blocks + CHUNK_HEAD : its->bytes_each;
-}
-
-/*
- * Draw conclusions for all stacks of the family, shown or not: blocks that seem to stay of one may be those
- * of another.
- */
-static int judge_samples(struct maker *mk)
-{
-	const struct stack_groups *ds = &mk->stacks;
-	cleanup_free struct sampled_place *places = calloc(ds->n + 1, sizeof(*places));
-	size_t n = 0;
-
-	mk->judged = calloc(ds->n + 1, sizeof(*mk->judged));
-	if (!places || !mk->judged)
-		return -ENOMEM;
-	for (size_t i = 0; i < ds->n; i++) {
-		if (ds->all[i].sampled)
-			sampled_conclude(ds->all[i].sampled, mk->ledger->now_us / 1e6, &mk->judged[i]);
-		if (is_a_place(ds, i))
-			places[n++] = (struct sampled_place){ &mk->judged[i],
-							      bytes_left(&ds->all[i], &mk->judged[i]) };
-	}
-	sampled_doubt_others(places, n);
-	for (size_t i = 0; i < ds->n; i++) {
-		const uint32_t of = ds->all[ds->all[i].first].twin;
-
-		if (ds->all[i].sampled && is_a_place(ds, of))
-			mk->judged[i] = mk->judged[of];
-	}
 	return 0;
 }
 
@@ -218,7 +173,7 @@ static int make_groups(struct maker *mk)
 	if (r == 0)
 		r = stack_groups_merge(&mk->stacks);
 	if (r == 0)
-		r = judge_samples(mk);
+		r = group_samples_judge(&mk->stacks, &mk->samples);
 	if (r == 0)
 		r = group_shares_make(&mk->stacks, &mk->shares);
 	for (size_t i = 0; i < mk->stacks.n && r == 0; i++) {
@@ -290,7 +245,7 @@ int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32
 		r = freed_by_add(&mk.stacks, s);
 	if (r == 0 && (opt->lookup || ledger_has_verdicts(l)))
 		r = note_stacks(&mk);
-	free(mk.judged);
+	group_samples_fini(&mk.samples);
 	group_shares_fini(&mk.shares);
 	stack_groups_fini(&mk.stacks);
 	return r;

@@ -28,7 +28,7 @@ void stack_groups_fini(struct stack_groups *ds)
 	for (size_t i = 0; i < ds->n; i++)
 		if (ds->all[i].first == i) {
 			free(ds->all[i].path.frames);
-			free(ds->all[i].sampled);
+			sampled_free(ds->all[i].sampled);
 		}
 	free(ds->all);
 	free(ds->first_of);
@@ -228,16 +228,12 @@ static uint32_t of_verdict(struct stack_groups *ds, uint32_t first, enum verdict
 
 static int add_sample(const struct stack_groups *ds, struct stack_group *d, uint32_t stack)
 {
-	const struct fact_sample *its = ledger_sample(ds->ledger, ds->family, stack);
+	int r = 0;
 
-	if (!its)
-		return 0;
-	if (!d->sampled)
-		d->sampled = calloc(1, sizeof(*d->sampled));
-	if (!d->sampled)
-		return -ENOMEM;
-	sampled_add(d->sampled, its);
-	return 0;
+	for (const struct ledger_sample *s = ledger_sample(ds->ledger, ds->family, stack); s && r == 0;
+	     s = ledger_sample_next(ds->ledger, s))
+		r = sampled_add(&d->sampled, s->process, &s->its);
+	return r;
 }
 
 static bool is_empty(const struct stack_groups *ds, uint32_t stack)

@@ -74,24 +74,24 @@ static bool is_first(const struct stack_group *d)
 	return d->first == d->twin;
 }
 
-static void merge_samples(struct stack_group *to, struct stack_group *d)
+static int merge_samples(struct stack_group *to, struct stack_group *d)
 {
 	/* the other stack groups of its path have the same sample */
 	if (!is_first(d))
-		return;
-	if (to->sampled && d->sampled) {
-		sampled_merge(to->sampled, d->sampled);
-	} else if (!to->sampled && is_first(to)) {
+		return 0;
+	if (to->sampled && d->sampled)
+		return sampled_merge(&to->sampled, d->sampled);
+	if (!to->sampled && is_first(to)) {
 		to->sampled = d->sampled;
 		d->sampled = NULL;
 	}
+	return 0;
 }
 
 /* @d is @to's twin: add all its counts to @to. */
-static void merge(struct stack_group *to, struct stack_group *d)
+static int merge(struct stack_group *to, struct stack_group *d)
 {
 	stack_groups_add_live(&to->live, &d->live);
-	merge_samples(to, d);
 	to->allocs += d->allocs;
 	to->frees += d->frees;
 	to->allocated_bytes += d->allocated_bytes;
@@ -101,6 +101,7 @@ static void merge(struct stack_group *to, struct stack_group *d)
 	to->own_frees += d->own_frees;
 	for (uint32_t i = 0; i < MMT_SERIES_POINTS; i++)
 		to->points[i] += d->points[i];
+	return merge_samples(to, d);
 }
 
 int stack_groups_merge(struct stack_groups *ds)
@@ -119,7 +120,7 @@ int stack_groups_merge(struct stack_groups *ds)
 			r = addrmap_put(&ds->by_hash, h, &i);
 			continue;
 		}
-		merge(twin, d);
+		r = merge(twin, d);
 		d->hidden = true;
 		d->twin = twin->twin;
 	}

@@ -48,6 +48,41 @@ static int find_or_add(struct ledger_samples *s, uint32_t family, uint32_t stack
 	return 0;
 }
 
+/* At the end of the list of the same stack. */
+static void append(struct ledger_samples *s, size_t first, size_t at)
+{
+	s->all[s->all[first].last].next = at + 1;
+	s->all[first].last = at;
+}
+
+int ledger_add_sample(struct ledger *l, uint32_t family, uint32_t stack, uint32_t process,
+		      const struct fact_sample *its)
+{
+	struct ledger_samples *s = &l->samples;
+	const size_t *first = addrmap_get(&s->index, key_of(family, stack)), at = s->n;
+
+	if (s->n >= LEDGER_SAMPLES_MERGED)
+		return -ENOSPC;
+	if (grow_for(&s->all, s->n, &s->size, sizeof(*s->all)) < 0)
+		return -ENOMEM;
+	s->all[s->n++] = (struct ledger_sample){
+		.family = family, .stack = stack, .process = process, .last = at, .its = *its,
+	};
+	s->all[at].its.process = process + 1;
+	if (first)
+		append(s, *first, at);
+	else if (addrmap_put(&s->index, key_of(family, stack), &at) < 0)
+		return -ENOMEM;
+	return ledger_place_now(l, family, stack) ? 0 : -ENOMEM;
+}
+
+static int take_merged(struct ledger *l, uint32_t stack, const struct fact_sample *its)
+{
+	const uint32_t *process = addrmap_get(&l->merged.process_index, its->process - 1);
+
+	return process ? ledger_add_sample(l, l->family, stack, *process, its) : -EINVAL;
+}
+
 /*
  * A stack whose blocks were seen, but none of them tracked, gets a place, so that loops over places include
  * it.
@@ -64,6 +99,8 @@ int ledger_take_sample(struct ledger *l, const struct fact *f)
 		l->undefined++;
 		return 0;
 	}
+	if (f->sample.its->process)
+		return take_merged(l, stack, f->sample.its);
 	r = find_or_add(&l->samples, l->family, stack, &at);
 	if (r < 0)
 		return r;
@@ -77,11 +114,38 @@ void ledger_take_budget(struct ledger *l, const struct fact_budget *budget)
 	l->samples.has_budget = true;
 }
 
-const struct fact_sample *ledger_sample(const struct ledger *l, uint32_t family, uint32_t stack)
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+void ledger_add_budget(struct ledger *l, const struct fact_budget *budget)
+{
+	struct fact_budget *b = &l->samples.budget;
+	const struct fact_budget before = *b;
+
+	*b = (struct fact_budget){
+		.promise_ppm = larger(before.promise_ppm, budget->promise_ppm),
+		.spent_us = before.spent_us + budget->spent_us, .wall_us = before.wall_us + budget->wall_us,
+		.worst_ppm = larger(before.worst_ppm, budget->worst_ppm),
+		.closed = before.closed + budget->closed, .closed_us = before.closed_us + budget->closed_us,
+		.sites = before.sites + budget->sites, .sites_hit = before.sites_hit + budget->sites_hit,
+		.sites_settled = before.sites_settled + budget->sites_settled,
+		.candidates = before.candidates + budget->candidates, .unfound = before.unfound + budget->unfound,
+	};
+	l->samples.has_budget = true;
+}
+
+const struct ledger_sample *ledger_sample(const struct ledger *l, uint32_t family, uint32_t stack)
 {
 	const size_t *at = addrmap_get(&l->samples.index, key_of(family, stack));
 
-	return at ? &l->samples.all[*at].its : NULL;
+	return at ? &l->samples.all[*at] : NULL;
+}
+
+const struct ledger_sample *ledger_sample_next(const struct ledger *l, const struct ledger_sample *s)
+{
+	return s->next ? &l->samples.all[s->next - 1] : NULL;
 }
 
 bool ledger_is_sampled(const struct ledger *l)

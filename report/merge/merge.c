@@ -23,6 +23,7 @@ struct merge {
 	struct merge_defs defs;
 	const struct merge_options *opt;
 	struct addrmap seen;		/* run id and pid of each process */
+	bool sampled;			/* they are of runs with a budget */
 	const char *first;		/* path of the first input that has numbers; NULL: none yet */
 };
 
@@ -84,15 +85,11 @@ static int refuse_sampling(const struct merge *m, const struct merge_run *run, c
 {
 	const char *path = run->paths[0];
 
-	if (ledger_is_sampled(l)) {
-		log_error("cannot merge %s: it is of a sampled run (--budget), whose estimates do not add up",
-			  path);
-		log_hint("`mmattach report` shows it alone; runs of --sample can be merged with each other");
-		return -EINVAL;
-	}
-	if (!m->first || m->all.run.sample_bytes == l->run.sample_bytes)
+	if (!m->first || (m->sampled == ledger_is_sampled(l) && m->all.run.sample_bytes == l->run.sample_bytes))
 		return 0;
-	if (m->all.run.sample_bytes && l->run.sample_bytes)
+	if (m->sampled != ledger_is_sampled(l))
+		log_error("cannot merge %s and %s: one has estimates (--budget), the other has not", m->first, path);
+	else if (m->all.run.sample_bytes && l->run.sample_bytes)
 		log_error("cannot merge %s and %s: they are samples with different intervals (--sample)",
 			  m->first, path);
 	else
@@ -169,6 +166,7 @@ static int add_ledger(struct merge *m, const struct merge_run *run, struct ledge
 		return r;
 	m->first = m->first ? m->first : run->paths[0];
 	m->all.run.sample_bytes = l->run.sample_bytes;
+	m->sampled = ledger_is_sampled(l);
 	r = merge_ledger(&m->defs, l);
 	if (r == -EINVAL) {
 		log_error("cannot merge %s: there are more than %d families", run->paths[0],

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/merge/merge_lists.h"
 #include "report/merge/merge_order.h"
@@ -59,6 +58,58 @@ static int add_places(struct adder *a)
 		for (size_t i = 0; i < a->order->nstacks && r == 0; i++)
 			r = add_place(a, family, a->order->stacks[i]);
 	}
+	return r;
+}
+
+/* --- estimates --- */
+
+/* A process may have several of one stack: its code was loaded twice. */
+static int compare_samples(const void *pa, const void *pb)
+{
+	const struct fact_sample *a = pa, *b = pb;
+
+#define ORDER(x) if (a->x != b->x) return a->x < b->x ? -1 : 1;
+	ORDER(process) ORDER(seen) ORDER(site_hits) ORDER(exposed_us) ORDER(hits2) ORDER(hits_exposed) ORDER(late_seen)
+#undef ORDER
+	return 0;
+}
+
+static int add_samples_of(struct adder *a, uint32_t family, uint32_t stack)
+{
+	const struct ledger_sample *first = ledger_sample(a->from, family, stack), *s;
+	cleanup_free struct fact_sample *all = NULL;
+	uint32_t to_family, to_stack;
+	size_t n = 0;
+	int r = first ? merge_map_family(&a->map, family, &to_family) : 0;
+
+	if (!first || r < 0)
+		return r;
+	r = merge_map_stack(&a->map, stack, &to_stack);
+	for (s = first; s; s = ledger_sample_next(a->from, s))
+		n++;
+	all = calloc(n, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	n = 0;
+	for (s = first; s; s = ledger_sample_next(a->from, s)) {
+		all[n] = s->its;
+		all[n++].process = a->processes[s->process];
+	}
+	qsort(all, n, sizeof(*all), compare_samples);
+	for (size_t i = 0; i < n && r == 0; i++)
+		r = ledger_add_sample(a->into, to_family, to_stack, all[i].process, &all[i]);
+	return r;
+}
+
+static int add_samples(struct adder *a)
+{
+	int r = 0;
+
+	for (uint32_t f = 0; f < a->from->nbooks && r == 0 && a->from->samples.n; f++)
+		for (size_t i = 0; i < a->order->nstacks && r == 0; i++)
+			r = add_samples_of(a, a->order->families[f], a->order->stacks[i]);
+	if (a->from->samples.has_budget)
+		ledger_add_budget(a->into, &a->from->samples.budget);
 	return r;
 }
 
@@ -213,6 +264,8 @@ static int add_all(struct adder *a)
 
 	if (r == 0)
 		r = add_places(a);
+	if (r == 0)
+		r = add_samples(a);
 	if (r == 0)
 		r = add_groups(a);
 	if (r == 0)

@@ -259,6 +259,9 @@ static int add_process(struct ledger *l, const char *label)
 		.sums = sums, .nsums = VERDICT_COUNT,
 	};
 
+	/* all that a stop costs, as with one process (report/account.c) */
+	if (l->samples.has_budget)
+		p.stopped_us = l->samples.budget.spent_us;
 	memcpy(p.run_id, l->run.id, sizeof(p.run_id));
 	see_memory(l, &p);
 	see_losses(l, &p);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/model/sampled.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 #define LATE_PART 5	/* late is the last fifth */
 
@@ -60,22 +62,7 @@ static double late_expected(const struct fact_sample *its)
 			       : 0;
 }
 
-void sampled_add(struct sampled *to, const struct fact_sample *its)
-{
-	struct sampled one = {
-		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
-		.standing = its->standing,
-		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
-		.late_expected = late_expected(its),
-	};
-
-	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
-		one.steps[i] = (struct survival_step){ its->steps[i].at_risk, its->steps[i].gone,
-						       its->steps[i].unknown };
-	sampled_merge(to, &one);
-}
-
-void sampled_merge(struct sampled *to, const struct sampled *from)
+static void add(struct sampled *to, const struct sampled *from)
 {
 	to->seen += from->seen;
 	to->late_seen += from->late_seen;
@@ -90,6 +77,69 @@ void sampled_merge(struct sampled *to, const struct sampled *from)
 		to->steps[i].at_risk += from->steps[i].at_risk;
 		to->steps[i].gone += from->steps[i].gone;
 		to->steps[i].unknown += from->steps[i].unknown;
+	}
+}
+
+/* That of @process in the list; made, if there is none. NULL: out of memory. */
+static struct sampled *of_process(struct sampled **list, uint32_t process)
+{
+	struct sampled *made;
+
+	while (*list && (*list)->process < process)
+		list = &(*list)->next;
+	if (*list && (*list)->process == process)
+		return *list;
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return NULL;
+	made->process = process;
+	made->next = *list;
+	*list = made;
+	return made;
+}
+
+int sampled_merge(struct sampled **list, const struct sampled *from)
+{
+	for (; from; from = from->next) {
+		struct sampled *to = of_process(list, from->process);
+
+		if (!to)
+			return -ENOMEM;
+		add(to, from);
+	}
+	return 0;
+}
+
+void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled *out)
+{
+	*out = (struct sampled){
+		.process = process,
+		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
+		.standing = its->standing,
+		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
+		.late_expected = late_expected(its),
+	};
+
+	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
+		out->steps[i] = (struct survival_step){ its->steps[i].at_risk, its->steps[i].gone,
+							its->steps[i].unknown };
+}
+
+int sampled_add(struct sampled **list, uint32_t process, const struct fact_sample *its)
+{
+	struct sampled one;
+
+	sampled_one(its, process, &one);
+	return sampled_merge(list, &one);
+}
+
+void sampled_free(struct sampled *list)
+{
+	while (list) {
+		struct sampled *next = list->next;
+
+		free(list);
+		list = next;
 	}
 }
 
@@ -145,6 +195,64 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	out->survival.half_s = fmin(out->survival.half_s, seconds);
 	out->doubt = survival_doubt(&out->survival, out->sees);
 	judge_kept(s, out);
+}
+
+/* Which conclusion decides where those of several processes differ: the first one. */
+static const enum survival_kind DECIDES[] = { SURVIVAL_STAYS, SURVIVAL_UNKNOWN, SURVIVAL_TABLE, SURVIVAL_GOES };
+
+static enum survival_kind deciding(const struct summary_sample *all, size_t n)
+{
+	for (size_t k = 0; k < sizeof(DECIDES) / sizeof(DECIDES[0]); k++)
+		for (size_t i = 0; i < n; i++)
+			if (all[i].survival.kind == DECIDES[k])
+				return DECIDES[k];
+	return SURVIVAL_UNKNOWN;
+}
+
+/* The ages of blocks, of those processes that decide. */
+static void sum_ages(const struct summary_sample *all, size_t n, enum survival_kind kind, struct summary_sample *out)
+{
+	double half_s = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (all[i].survival.kind != kind)
+			continue;
+		for (unsigned k = 0; k < SURVIVAL_STEPS; k++) {
+			out->steps[k].at_risk += all[i].steps[k].at_risk;
+			out->steps[k].gone += all[i].steps[k].gone;
+			out->steps[k].unknown += all[i].steps[k].unknown;
+		}
+		half_s = fmax(half_s, all[i].survival.half_s);
+		if (all[i].doubt != SURVIVAL_SURE)
+			out->doubt = all[i].doubt;
+	}
+	survival_conclude(out->steps, 0, 0, &out->survival);
+	out->survival.kind = kind;
+	out->survival.half_s = fmin(out->survival.half_s, half_s);
+}
+
+void sampled_sum(const struct summary_sample *all, size_t n, struct summary_sample *out)
+{
+	double bytes = 0, seen_of_all = 0;
+
+	*out = (struct summary_sample){ .standing = true };
+	for (size_t i = 0; i < n; i++) {
+		const struct summary_sample *its = &all[i];
+
+		out->seen += its->seen;
+		out->late_seen += its->late_seen;
+		bytes += its->bytes_each * (double)its->seen;
+		seen_of_all += its->sees / (double)n;
+		out->standing &= its->standing;
+		sampled_add_estimate(&out->allocs, &its->allocs);
+		sampled_add_estimate(&out->kept_blocks, &its->kept_blocks);
+		sampled_add_estimate(&out->kept_bytes, &its->kept_bytes);
+		sampled_add_estimate(&out->may_keep_blocks, &its->may_keep_blocks);
+		sampled_add_estimate(&out->may_keep_bytes, &its->may_keep_bytes);
+	}
+	out->bytes_each = out->seen ? bytes / (double)out->seen : 0;
+	out->sees = seen_of_all;
+	sum_ages(all, n, deciding(all, n), out);
 }
 
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why)

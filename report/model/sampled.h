@@ -19,10 +19,13 @@
 
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "report/model/summary.h"
 #include "trace/fact.h"
 
 struct sampled {
+	uint32_t process;		/* of a merged run, its index; else 0 */
+	struct sampled *next;		/* of another process, with a higher index */
 	uint64_t seen, late_seen, chunk_bytes;
 	uint32_t stacks, standing;
 	double exposed_us;		/* of their sites, added up */
@@ -34,12 +37,22 @@ struct sampled {
 /* Add an estimate that is independent of @to. */
 void sampled_add_estimate(struct estimate *to, const struct estimate *e);
 
-/* Begin with one that is all zero. */
-void sampled_add(struct sampled *to, const struct fact_sample *its);
-void sampled_merge(struct sampled *to, const struct sampled *from);
+/* That of one stack in one process; not in a list. */
+void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled *out);
 
-/* What the samples say of a run of @seconds. */
+/* A list, which begins as NULL, has one of each process. 0 or -ENOMEM; sampled_free in any case. */
+must_check int sampled_add(struct sampled **list, uint32_t process, const struct fact_sample *its);
+must_check int sampled_merge(struct sampled **list, const struct sampled *from);
+void sampled_free(struct sampled *list);
+
+/* What the samples of one process say of its run of @seconds. */
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out);
+
+/*
+ * Of several processes: blocks stay live there if they do in one of them; it is not known whether they do if that is
+ * not known of one, and they stay in none. Ages are those of the processes that decide.
+ */
+void sampled_sum(const struct summary_sample *all, size_t n, struct summary_sample *out);
 
 /* Change the conclusion SURVIVAL_STAYS to unknown, for this reason. */
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why);

@@ -106,7 +106,7 @@ struct summary_process {
 /* What one process has of a group. */
 struct summary_share {
 	uint32_t process;		/* index in summary.processes */
-	uint64_t bytes;
+	uint64_t bytes;			/* live; in a sampled run, those estimated to stay live per minute */
 };
 
 /* In a sample by bytes (run.sample_bytes): between what the true numbers of live blocks and bytes are, 95 %. */

@@ -246,9 +246,9 @@ static void put_all(struct shrink *s)
 	put_head(s);
 	put_orphans_and_twice(s);
 	put_numbers(s);
+	shrink_put_processes(s);
 	put_samples(s);
 	put_words(s);
-	shrink_put_processes(s);
 	for (uint32_t i = 0; i < l->nbooks; i++) {
 		shrink_put_family(s, l->now_us, i);
 		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)

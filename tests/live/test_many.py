@@ -579,16 +579,24 @@ def test_one_trace_of_all_and_one_of_each(victim, many, tmp_path):
     target.end()
 
 
-def test_a_budget_has_a_report_for_each(victim, watch, tmp_path):
-    targets = [victim("hot", 1) for _ in range(2)]
-    run = watch("-p", ",".join(str(t.pid) for t in targets), "--budget", "1%", "--budget-of", "all", "-d", "3s",
-                json_report=False)
-    assert run.wait() == 0, run.said()
-    text = run.out.text()
+def test_budgets_have_one_report(victim, many, tmp_path):
+    """In a watch as short as this it may not be known that they leak."""
+    targets = [victim("sampled", "-r", "20000") for _ in range(2)]
+    run = many("-p", ",".join(str(t.pid) for t in targets), "--budget", "10%", "--budget-of", "all", "-d", "20s", "-o",
+               f"{tmp_path}/all.mmt", "--top", "0")
+    report = run.finish(sig=None, limit=90)
+    assert report["run"]["mode"] == "sampled" and report["run"]["budget"]["promise"] == 0.05
+    assert {process["pid"] for process in report["processes"]} == {t.pid for t in targets}
+    fast = max((group for group in report["groups"] if group["stack"][group["wrappers"]]["function"] == "site_leak_fast"),
+               key=lambda group: group["seen"])
+    value, low, high = fast["estimate"]["allocs_per_minute"]
+    assert low / 1.6 <= 2 * 60 * 100 <= 1.6 * high, fast["estimate"]
+    assert fast["turnover"] in {"stays", "unknown"} and 1 <= fast["processes"] <= 2
+    again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", f"{tmp_path}/all.mmt"], check=True,
+                           capture_output=True).stdout
+    assert json.loads(again)["groups"] == report["groups"]
     for t in targets:
-        assert f"==== hot {t.pid}\n" in text
         assert_untouched(t)
-    assert len(re.findall(r"^  budget    0\.5%: ", text, re.M)) == 2, text
 
 
 # --- many ---

@@ -34,5 +34,5 @@ void text_process_shares(struct strbuf *sb, const struct summary *s, const struc
 	text_process(sb, &s->processes[worst->process]);
 	strbuf_puts(sb, ": ");
 	format_size(sb, worst->bytes);
-	strbuf_putc(sb, '\n');
+	strbuf_puts(sb, g->sampled ? "/min\n" : "\n");
 }

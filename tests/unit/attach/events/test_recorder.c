@@ -140,7 +140,7 @@ static void each_piece_tells_samples(void **state)
 		assert_int_equal(replay_files(&file, 1, &(struct replay_options){ 0 }, &l), 0);
 		assert_int_equal(unlink(second), 0);
 		assert_int_equal(l.samples.n, 1);
-		assert_int_equal(ledger_sample(&l, defs_family(&l.defs, 0), defs_stack(&l.defs, 0))->seen, 5);
+		assert_int_equal(ledger_sample(&l, defs_family(&l.defs, 0), defs_stack(&l.defs, 0))->its.seen, 5);
 		assert_int_equal(l.samples.budget.spent_us, 7);
 		assert_int_equal(live_count(l.books[defs_family(&l.defs, 3)].live), l.held_blocks);
 		assert_true(l.held_blocks > 0);

@@ -779,7 +779,6 @@ static void test_mistakes_about_several(void **state)
 	refuse("--who-points-at: addresses", "-p PID", "-p", "1,2", "--who-points-at", "10");
 	refuse("--older-than: several", "-p PID", "-p", "1,2", "--older-than", "5s");
 	refuse("--per-object: several", "-p PID", "-p", "1,2", "--ref", "a:b", "--per-object");
-	refuse("--budget: estimates", "-p PID", "-p", "1,2", "--budget", "1%", "--format", "json");
 }
 
 int main(void)

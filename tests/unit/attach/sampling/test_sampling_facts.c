@@ -79,8 +79,10 @@ static void see(uint64_t seconds)
 
 static const struct fact_sample *told(void)
 {
-	return ledger_sample(&recorder.ledger, defs_family(&recorder.ledger.defs, 0),
-			     defs_stack(&recorder.ledger.defs, STACK));
+	const struct ledger_sample *s = ledger_sample(&recorder.ledger, defs_family(&recorder.ledger.defs, 0),
+						      defs_stack(&recorder.ledger.defs, STACK));
+
+	return s ? &s->its : NULL;
 }
 
 static void tell(uint64_t seconds, uint64_t exposed_us, bool all)

@@ -39,9 +39,9 @@ static void the_last_one_counts(void **state)
 	tell(S2, &(struct fact_sample){ .seen = 7 });
 	tell(S1, &(struct fact_sample){ .seen = 6, .nsteps = 1, .steps = { { 6, 1, 0 } } });
 	assert_int_equal(ledger.samples.n, 2);
-	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->seen, 6);
-	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->steps[1].at_risk, 0);
-	assert_int_equal(ledger_sample(&ledger, 0, index_of(S2))->seen, 7);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->its.seen, 6);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->its.steps[1].at_risk, 0);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S2))->its.seen, 7);
 	assert_null(ledger_sample(&ledger, 0, index_of(0)));
 	assert_null(ledger_sample(&ledger, 1, index_of(S1)));
 	assert_int_equal(ledger.nonsense, 0);
@@ -54,8 +54,8 @@ static void families_are_apart(void **state)
 	tell(S1, &(struct fact_sample){ .seen = 5 });
 	family(3);
 	tell(S1, &(struct fact_sample){ .seen = 9 });
-	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->seen, 5);
-	assert_int_equal(ledger_sample(&ledger, 1, index_of(S1))->seen, 9);
+	assert_int_equal(ledger_sample(&ledger, 0, index_of(S1))->its.seen, 5);
+	assert_int_equal(ledger_sample(&ledger, 1, index_of(S1))->its.seen, 9);
 }
 
 /* An undefined stack has no blocks to print an estimate for; objects have no sites. */
@@ -102,12 +102,14 @@ static void follow(struct fact_sample *s, uint64_t n, uint32_t steps)
 
 static struct summary_sample judged(const struct fact_sample *samples, size_t n)
 {
-	struct sampled sum = { 0 };
+	struct sampled *sum = NULL;
 	struct summary_sample out;
 
 	for (size_t i = 0; i < n; i++)
-		sampled_add(&sum, &samples[i]);
-	sampled_conclude(&sum, 600, &out);
+		assert_int_equal(sampled_add(&sum, 0, &samples[i]), 0);
+	sampled_conclude(sum, 600, &out);
+	assert_null(sum->next);
+	sampled_free(sum);
 	return out;
 }
 
