@@ -25,8 +25,10 @@ static __always_inline __u64 state_of_thread(void)
 	const __u64 self = BPF_CORE_READ(t, thread.fsbase);
 	__u64 state, owner;
 
-	if (!read_user(self + (__s64)control.chain.slot, &state) || !state ||
-	    !read_user(state + control.chain.owner, &owner) || owner != self)
+	if (!read_user(self + (__s64)control.chain.slot, &state) || !state)
+		return 0;
+	if (control.chain.owner != CHAIN_DIRECT &&
+	    (!read_user(state + control.chain.owner, &owner) || owner != self))
 		return 0;
 	return state;
 }
@@ -55,6 +57,19 @@ static __always_inline __u64 word_at(const struct chain_slot *slot, __u64 at)
 	return at <= sizeof(slot->window) - sizeof(__u64) ? *(const __u64 *)(slot->window + at) : 0;
 }
 
+/* What is not in a link of an array itself. */
+static __always_inline _Bool see_aside(__u64 addr, struct uprobe_link *to)
+{
+	__u64 words[3];
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(addr - 16)))
+		return 0;
+	to->where = (to->where & ADDRESS_BITS) | words[2] << 48;
+	if (!to->code)
+		to->code = words[0];
+	return 1;
+}
+
 /*
  * The link at slot->next, as number @n; then the next one is there. 0: its memory is not there. Not static: the
  * verifier goes through it once, not for each link.
@@ -73,8 +88,12 @@ __noinline int read_link(struct chain_slot *slot, __u32 n)
 	to->where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
 	to->code = word_at(slot, at + control.chain.code);
 	to->at = word_at(slot, at + control.chain.at);
-	slot->next = word_at(slot, at + control.chain.next);
-	return 1;
+	if (!control.chain.stride) {
+		slot->next = word_at(slot, at + control.chain.next);
+		return 1;
+	}
+	slot->next = link + control.chain.stride < slot->array_end ? link + control.chain.stride : 0;
+	return see_aside(word_at(slot, at + control.chain.aside), to);
 }
 
 /* All links from slot->next on. */
@@ -93,6 +112,19 @@ static __always_inline void read_links(struct chain_slot *slot)
 	slot->chain.n = n;
 }
 
+/* Where the array of @state ends that has a link at slot->next. false: it is no such array. */
+static __always_inline _Bool find_end(struct chain_slot *slot, __u64 state)
+{
+	__u64 words[2], bytes;
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(state + control.chain.array)))
+		return 0;
+	bytes = words[1] * 8;
+	slot->array_end = words[0] + bytes;
+	return words[1] <= 0xffffffffu && slot->next >= words[0] && slot->next - words[0] < bytes &&
+	       (slot->array_end - slot->next) % control.chain.stride == 0;
+}
+
 /* false: the thread has none. */
 static __always_inline _Bool read_chain(struct chain_slot *slot)
 {
@@ -104,7 +136,10 @@ static __always_inline _Bool read_chain(struct chain_slot *slot)
 	if (control.chain.head_of != CHAIN_DIRECT && slot->next &&
 	    !read_user(slot->next + control.chain.head_of, &slot->next))
 		return 0;
-	read_links(slot);
+	slot->chain.n = 0;
+	slot->chain.end = CHAIN_LOST;
+	if (!control.chain.stride || find_end(slot, state))
+		read_links(slot);
 	return 1;
 }
 

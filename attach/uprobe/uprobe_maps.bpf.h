@@ -101,6 +101,7 @@ struct chain_slot {
 	/* links that lie beside each other are read together: those below one, within its page */
 	__u64 from, bytes;
 	__u64 next;		/* link */
+	__u64 array_end;
 	unsigned char window[WINDOW + LINK_MOST];
 	struct uprobe_chain chain;
 };
