@@ -36,11 +36,16 @@ static __always_inline __u64 state_of_thread(void)
 /* Get the link at @link into the window, if it is not there. */
 static __always_inline _Bool see(struct chain_slot *slot, __u64 link, __u64 bytes)
 {
-	const __u64 in_page = link & (PAGE - 1), below = in_page < WINDOW ? in_page : WINDOW;
+	const __u64 in_page = link & (PAGE - 1), room = in_page < WINDOW ? in_page : WINDOW;
+	const __u64 below = control.chain.stride ? 0 : room;
 	__u64 n = below + bytes;
 
 	if (link - slot->from < slot->bytes && link - slot->from + bytes <= slot->bytes)
 		return 1;
+	if (control.chain.stride && slot->array_end - link > n)
+		n = slot->array_end - link < WINDOW ? slot->array_end - link : WINDOW;
+	if (control.chain.stride && n > bytes && n > PAGE - in_page)
+		n = bytes > PAGE - in_page ? bytes : PAGE - in_page;
 	SEEN_BY_VERIFIER(n);
 	if (n > sizeof(slot->window) || bpf_probe_read_user(slot->window, n, (void *)(link - below))) {
 		slot->bytes = 0;
@@ -57,13 +62,27 @@ static __always_inline __u64 word_at(const struct chain_slot *slot, __u64 at)
 	return at <= sizeof(slot->window) - sizeof(__u64) ? *(const __u64 *)(slot->window + at) : 0;
 }
 
-/* What is not in a link of an array itself. */
-static __always_inline _Bool see_aside(__u64 addr, struct uprobe_link *to)
+/* What is not in a link of an array itself: those of links further out lie below. */
+static __always_inline _Bool see_aside(struct chain_slot *slot, __u64 addr, struct uprobe_link *to)
 {
-	__u64 words[3];
+	const __u64 in_page = addr & (PAGE - 1), below = in_page < WINDOW / 2 ? in_page : WINDOW / 2;
+	__u64 n = below + ASIDE, at;
+	const __u64 *words;
 
-	if (bpf_probe_read_user(words, sizeof(words), (void *)(addr - 16)))
+	if (addr - slot->aside_from >= slot->aside_bytes ||
+	    addr - slot->aside_from + ASIDE > slot->aside_bytes) {
+		slot->aside_bytes = 0;
+		SEEN_BY_VERIFIER(n);
+		if (n > sizeof(slot->asides) || bpf_probe_read_user(slot->asides, n, (void *)(addr - below)))
+			return 0;
+		slot->aside_from = addr - below;
+		slot->aside_bytes = n;
+	}
+	at = addr - slot->aside_from;
+	SEEN_BY_VERIFIER(at);
+	if (at > sizeof(slot->asides) - ASIDE)
 		return 0;
+	words = (const __u64 *)(slot->asides + at);
 	to->where = (to->where & ADDRESS_BITS) | words[2] << 48;
 	if (!to->code)
 		to->code = words[0];
@@ -93,7 +112,7 @@ __noinline int read_link(struct chain_slot *slot, __u32 n)
 		return 1;
 	}
 	slot->next = link + control.chain.stride < slot->array_end ? link + control.chain.stride : 0;
-	return see_aside(word_at(slot, at + control.chain.aside), to);
+	return see_aside(slot, word_at(slot, at + control.chain.aside) - 16, to);
 }
 
 /* All links from slot->next on. */
@@ -101,7 +120,7 @@ static __always_inline void read_links(struct chain_slot *slot)
 {
 	__u32 n = 0, end = CHAIN_WHOLE;
 
-	slot->bytes = 0;
+	slot->bytes = slot->aside_bytes = 0;
 	for (; n < UPROBE_LINKS && slot->next; n++) {
 		if (!read_link(slot, n)) {
 			end = CHAIN_LOST;
