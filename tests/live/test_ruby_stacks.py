@@ -14,6 +14,7 @@ import subprocess
 import pytest
 
 from harness import MMATTACH, TOP, rounds
+from symbols import output_of, symbol
 from untouched import assert_untouched
 
 SCRIPT = TOP / "tests/victims/scripts.rb"
@@ -90,4 +91,140 @@ def test_each_kind_of_frame(script, watch_script, ruby, allocates):
     assert_same_stacks(report, answers)
     no_doubts(report)
     assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("ruby", RUBIES)
+def test_two_hundred_frames(script, watch_script, ruby):
+    """All of them: Ruby takes no C functions for a method of the script."""
+    target = script(ruby)
+    run = watch_script(target)
+    answers = target.ask("recursion 200")
+    group = group_of(report := run.finish(), answers[0]["size"])
+    frames = script_frames(group)
+    assert group["stack_end"] == "whole" and len(frames) > 200
+    assert frames[-len(answers[0]["stack"]):] == answers[0]["stack"]
+    no_doubts(report)
+    target.end()
+
+
+def test_more_frames_than_are_read(script, watch_script):
+    """The innermost ones are right, and the stack is marked."""
+    target = script()
+    run = watch_script(target)
+    answers = target.ask("recursion 400")
+    group = group_of(run.finish(), answers[0]["size"])
+    frames = [frame for frame in script_frames(group) if frame[0] in ["acquire", "recurse"]]
+    assert group["stack_end"] in ["deep", "cut"]
+    assert len(frames) > 150 and frames == answers[0]["stack"][:len(frames)]
+    target.end()
+
+
+def test_c_functions_are_where_they_belong(script, watch_script):
+    """sort_by is between its caller and the block; what executes frames is left out."""
+    target = script()
+    run = watch_script(target)
+    answers = target.ask("sorted")
+    size = sum(answer["size"] for answer in answers)
+    stack = next(group for group in run.finish()["groups"] if group["bytes"] == size)["stack"]
+    names = [frame["function"] if of_script(frame) else "" for frame in stack]
+    block, each = names.index("block (2 levels) in <main>"), names.index("each")
+    assert names.index("acquire") < block < each < names.index("sort_by") < names.index("main")
+    between = stack[block + 1:each]
+    assert between and all("ruby" in frame["module"] for frame in between)
+    assert "rb_vm_exec" not in [frame["function"] for frame in stack]
+    assert stack[-1]["function"].startswith("_start")
+    target.end()
+
+
+def test_the_line_that_appends_leads(script, watch_script):
+    """The interpreter's own functions are left out at the front, as wrappers are; in text and in a trace, too."""
+    target = script()
+    line = next(n for n, text in enumerate(SCRIPT.read_text().splitlines(), 1) if "the growing line" in text)
+    run = watch_script(target, json_report=False)
+    target.ask("append 300000")
+    run.interrupt()
+    assert run.wait() == 0, run.said()
+    text = run.process_output().decode()
+    assert re.search(r"\[1\].*block in append_row scripts\.rb:%d\n" % line, text), text
+    assert re.search(r"#0 block in append_row \S*/scripts\.rb:%d\n" % line, text), text
+    target.end()
+
+
+def test_from_the_trace(script, watch_script, tmp_path):
+    """The trace has the names: on a machine without the script, too."""
+    target = script()
+    run = watch_script(target, "-o", tmp_path / "t.mmt")
+    answers = target.ask("blocks") + target.ask("called")
+    run.finish()
+    target.end()
+    shown = subprocess.run([MMATTACH, "report", "--format", "json", tmp_path / "t.mmt"], capture_output=True,
+                           check=True)
+    assert_same_stacks(json.loads(shown.stdout), answers)
+
+
+def test_off(script, watch_script):
+    target = script()
+    run = watch_script(target, "--ruby", "off")
+    answers = target.ask("recursion 5")
+    stack = group_of(run.finish(), answers[0]["size"])["stack"]
+    assert not any(of_script(frame) for frame in stack)
+    assert "rb_vm_exec" in [frame["function"] for frame in stack]
+    target.end()
+
+
+def test_started(watch, tmp_path):
+    """The interpreter has no threads yet when it is started: they are found as soon as there are some."""
+    script = tmp_path / "service.rb"
+    script.write_text("rows = []\n"
+                      "grow = lambda do\n"
+                      "  300000.times do |i|\n"
+                      "    rows << i\n"
+                      "  end\n"
+                      "end\n"
+                      "grow.call\n"
+                      "exit!(0)\n")
+    run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", RUBIES[0], script)
+    assert run.wait() == 0, run.said()
+    groups = json.loads((tmp_path / "report").read_text())["groups"]
+    assert any(script_frames(group)[:1] == [["block (2 levels) in <main>", str(script), 4]] and
+               group["bytes"] > 1000000 for group in groups)
+
+
+def test_an_unknown_version_is_said(victim, watch_script, tmp_path):
+    """Nothing is guessed: the stacks are those of the interpreter."""
+    libraries = output_of("ldd", RUBIES[0])
+    library = re.search(r"(\S*libruby\S*) => (\S+)", libraries)
+    changed = tmp_path / library[1]
+    shutil.copy(library[2], changed)
+    at = symbol(changed, "ruby_version")
+    with changed.open("r+b") as f:
+        f.seek(at)
+        assert f.read(2) == b"3."
+        f.write(b"9")
+    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+    run = watch_script(target)
+    answers = target.ask("recursion 5")
+    report = run.finish()
+    assert not any(of_script(frame) for frame in group_of(report, answers[0]["size"])["stack"])
+    said = re.compile(r"Ruby 3\.9\.\d+ in libruby\S*: frames of this version are not known")
+    assert any(said.search(note) for note in report["notes"]), report["notes"]
+    target.end()
+
+
+def test_code_that_is_freed_at_once(script, watch_script):
+    """If it cannot be read any more, its frame is there and says that, and the report has a note."""
+    target = script()
+    run = watch_script(target)
+    sizes = [answer["size"] for _ in range(rounds(30, 300)) for answer in target.ask("freed")]
+    report = run.finish()
+    found = collections.Counter()
+    for group in report["groups"]:
+        names = [frame[0] for frame in script_frames(group)]
+        if "acquire" in names and group["bytes"] > 70000:
+            inner = names[names.index("acquire") + 1]
+            assert inner in ["block in freed", GONE], names
+            found[inner] += group["bytes"]
+    assert sum(found.values()) == sum(sizes)
+    assert GONE not in found or any("their code was freed" in note for note in report["notes"])
     target.end()

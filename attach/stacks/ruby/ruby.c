@@ -171,8 +171,8 @@ static int put_call(struct splice *s, taddr frame)
 	bool finished = false;
 	int r = 0;
 
-	if (s->next == s->nlinks) {
-		s->misfit |= s->hit->chain_end == CHAIN_WHOLE;
+	if (s->next == s->nlinks && s->hit->chain_end == CHAIN_WHOLE) {
+		s->misfit = true;
 		put(s, frame);
 		return 0;
 	}
@@ -181,6 +181,8 @@ static int put_call(struct splice *s, taddr frame)
 		r = put_link(s, s->next++);
 	}
 	s->misfit |= !finished && s->hit->chain_end == CHAIN_WHOLE;
+	/* what is further out was not read: the stack ends here, and says so */
+	s->deep |= !finished && s->hit->chain_end != CHAIN_WHOLE;
 	return r;
 }
 
@@ -197,13 +199,13 @@ static int splice(struct splice *s, const struct unwind_stack *st)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; i < st->n && r == 0; i++) {
+	for (uint32_t i = 0; i < st->n && r == 0 && !s->deep; i++) {
 		if (is_execution(s, st->frames[i]))
 			r = put_call(s, st->frames[i]);
 		else
 			put(s, st->frames[i]);
 	}
-	if (st->end == UNWIND_WHOLE && any_left(s))
+	if (st->end == UNWIND_WHOLE && !s->deep && any_left(s))
 		s->misfit = true;
 	return r;
 }
