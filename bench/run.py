@@ -17,6 +17,7 @@ import json
 import os
 import platform
 import signal
+import pathlib
 import statistics
 import sys
 
@@ -32,10 +33,10 @@ import many
 import names
 import others
 import pauses
-import python_stacks
 import real
 import redis
 import sampled
+import script_stacks
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Quota, Target, cpus
 
@@ -245,7 +246,14 @@ def measure_stacks(plan):
 
 
 def measure_python(plan):
-    for row in python_stacks.rows(plan):
+    for row in script_stacks.rows(plan, "python"):
+        yield Row(**row)
+
+
+def measure_ruby(plan):
+    if not pathlib.Path("/usr/bin/ruby").exists():
+        return
+    for row in script_stacks.rows(plan, "ruby"):
         yield Row(**row)
 
 
@@ -367,7 +375,7 @@ MEASUREMENTS = {
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
-    "engines": measure_engines, "many": measure_many, "python": measure_python,
+    "engines": measure_engines, "many": measure_many, "python": measure_python, "ruby": measure_ruby,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for

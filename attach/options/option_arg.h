@@ -11,7 +11,7 @@
 /* What an argument may be, for the table and the handler; in the order of their enum, if there is one. */
 #define SIZES_VALUES "usable|exact"
 #define UNWINDER_VALUES "cfi|dwfl|libunwind|check"
-#define PYTHON_VALUES "auto|off"
+#define SCRIPT_VALUES "auto|off"
 #define VERDICTS_VALUES "auto|yes|no"
 #define COLOR_VALUES "auto|always|never"
 #define WRAPPERS_VALUES "skip|show"

@@ -88,10 +88,20 @@ static int set_unwinder(struct options *o, const char *arg, struct usage_error *
 static int set_python(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned which;
-	int ret = option_choose("--python", PYTHON_VALUES, arg, &which, err);
+	int ret = option_choose("--python", SCRIPT_VALUES, arg, &which, err);
 
 	if (ret == 0)
 		o->stacks.python = which == 0;
+	return ret;
+}
+
+static int set_ruby(struct options *o, const char *arg, struct usage_error *err)
+{
+	unsigned which;
+	int ret = option_choose("--ruby", SCRIPT_VALUES, arg, &which, err);
+
+	if (ret == 0)
+		o->stacks.ruby = which == 0;
 	return ret;
 }
 
@@ -238,9 +248,13 @@ const struct option_line option_table[] = {
 	  "libunwind: these libraries, while the thread waits,\n"
 	  "which is much slower; check: all three, and report\n"
 	  "where they differ" },
-	{ "python", 0, PYTHON_VALUES, FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_python, 0,
+	{ "python", 0, SCRIPT_VALUES, FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_python, 0,
 	  "frames of Python scripts in stacks (auto)\n"
 	  "function, file and line, of CPython 3.9 to 3.13; off:\n"
+	  "those of the interpreter only" },
+	{ "ruby", 0, SCRIPT_VALUES, FOR_LIVE | FOR_TOP, ABOUT_STACKS, set_ruby, 0,
+	  "frames of Ruby scripts in stacks (auto)\n"
+	  "method, file and line, of Ruby 3.1 and 3.3; off:\n"
 	  "those of the interpreter only" },
 	{ "free-stacks", 0, NULL, FOR_LIVE | FOR_TOP, ABOUT_STACKS, FLAG(free_stacks),
 	  "record the stacks of frees, too\n"

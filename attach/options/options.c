@@ -298,7 +298,7 @@ int options_parse(int argc, char **argv, struct options *out, struct usage_error
 
 	*out = (struct options){
 		.what = { .probes = STRBUF_INIT, .rules = STRBUF_INIT },
-		.stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH, .python = true },
+		.stacks = { .bytes = OPTIONS_STACK_BYTES, .depth = OPTIONS_DEPTH, .python = true, .ruby = true },
 		.max_stall_ns = OPTIONS_MAX_STALL_NS, .format = REPORT_FORMAT_DEFAULT,
 		.shown.top = OPTIONS_TOP,
 	};

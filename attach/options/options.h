@@ -87,7 +87,7 @@ struct options_stacks {
 	unsigned bytes;			/* the most that is copied of a stack */
 	unsigned depth;			/* the most frames that are recorded of a stack */
 	enum unwinders unwinder;
-	bool python;			/* the frames of Python scripts, too */
+	bool python, ruby;		/* the frames of such scripts, too */
 	bool debuginfod;
 };
 

@@ -24,6 +24,15 @@ static int open_oracles(struct backtrace *b, pid_t pid)
 	return r;
 }
 
+/* Of two interpreters in a process, the frames of one are read: those that are found first. */
+static void find_scripts(struct backtrace *b)
+{
+	if (b->ruby.state == RUBY_NONE)
+		python_modules_changed(&b->python);
+	if (b->python.state == PYTHON_NONE)
+		ruby_modules_changed(&b->ruby);
+}
+
 int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
 		  const struct backtrace_options *opt, struct backtrace **out)
 {
@@ -35,13 +44,15 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct d
 	b->which = opt->which;
 	b->shared = shared;
 	b->depth = opt->depth;
-	python_init(&b->python, ms, shared, opt->python);
-	stacks_init(&b->stacks, ms, defs, &b->python.codes);
+	script_places_init(&b->places);
+	python_init(&b->python, ms, shared, &b->places, opt->python);
+	ruby_init(&b->ruby, ms, shared, &b->places, opt->ruby);
+	stacks_init(&b->stacks, ms, defs, &b->places);
 	slice_size_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
 	if (r == 0) {
 		unwinder_follow_jit(b->cfi, pid);
-		python_modules_changed(&b->python);
+		find_scripts(b);
 		r = open_oracles(b, pid);
 	}
 	if (r < 0) {
@@ -61,6 +72,8 @@ void backtrace_free(struct backtrace *b)
 	unwind_libunwind_free(b->libunwind);
 	stacks_fini(&b->stacks);
 	python_fini(&b->python);
+	ruby_fini(&b->ruby);
+	script_places_fini(&b->places);
 	free(b);
 }
 
@@ -72,7 +85,7 @@ void backtrace_modules_changed(struct backtrace *b)
 	if (b->libunwind)
 		unwind_libunwind_modules_changed(b->libunwind);
 	stacks_modules_changed(&b->stacks);
-	python_modules_changed(&b->python);
+	find_scripts(b);
 }
 
 void backtrace_moved(struct backtrace *b, pid_t pid)
@@ -85,6 +98,7 @@ void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
 	python_forget(&b->python);
+	ruby_forget(&b->ruby);
 	stacks_modules_changed(&b->stacks);
 }
 
@@ -252,7 +266,7 @@ static void count(struct backtrace *b, const struct unwind_stack *st)
 	b->guessed += st->guessed;
 }
 
-/* What was found on a stack may look like a frame of a script. Only python_splice makes such. */
+/* What was found on a stack may look like a frame of a script. Only those below make such. */
 static void drop_scripts(struct unwind_stack *st)
 {
 	for (uint32_t i = 0; i < st->n; i++)
@@ -273,7 +287,8 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 	walk(b, hit, &start, &st);
 	count(b, &st);
 	drop_scripts(&st);
-	if (python_splice(&b->python, hit, walk_depth(b, &start), &st) < 0)
+	if (python_splice(&b->python, hit, walk_depth(b, &start), &st) < 0 ||
+	    ruby_splice(&b->ruby, hit, walk_depth(b, &start), &st) < 0)
 		return -ENOMEM;
 	drop = start.drop < st.n ? start.drop : st.n;
 	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);

@@ -19,6 +19,8 @@
 #include "attach/keeper/shared/event.h"
 #include "attach/options/unwinders.h"
 #include "attach/stacks/python/python.h"
+#include "attach/stacks/ruby/ruby.h"
+#include "attach/stacks/scripts/script_places.h"
 #include "attach/stacks/slice_size.h"
 #include "attach/stacks/stacks.h"
 #include "attach/stacks/unwind/dwfl.h"
@@ -43,7 +45,9 @@ struct backtrace {
 	struct unwind_libunwind *libunwind;
 	struct stacks stacks;
 	struct slice_size slices;
+	struct script_places places;		/* of frames of scripts */
 	struct python python;
+	struct ruby ruby;
 	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
 	/* stacks of threads that were not held until an oracle was done: the result is ours */
 	uint64_t too_late;
@@ -54,7 +58,7 @@ struct backtrace {
 struct backtrace_options {
 	enum unwinders which;
 	uint32_t depth;
-	bool python;			/* frames of Python scripts, too, where that is possible */
+	bool python, ruby;		/* frames of such scripts, too, where that is possible */
 };
 
 /* @ms, @shared and @defs stay the caller's; @defs receives the stacks. 0 or -errno. */

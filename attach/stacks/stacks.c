@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs, const struct codes *codes)
+void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs,
+		 const struct script_places *places)
 {
-	*s = (struct stacks){ .modules = ms, .defs = defs, .codes = codes };
+	*s = (struct stacks){ .modules = ms, .defs = defs, .places = places };
 	addrmap_init(&s->by_hash, sizeof(uint32_t));
 	addrmap_init(&s->by_pc, sizeof(uint32_t));
 	addrmap_init(&s->by_place, sizeof(uint32_t));
@@ -96,8 +97,8 @@ static bool is_place(const struct stacks *s, uint32_t frame, uint32_t module)
 
 static bool is_script(const struct stacks *s, taddr pc)
 {
-	return s->codes && pc & UNWIND_EXACT && pc & UNWIND_SCRIPT &&
-	       (pc & ~(UNWIND_EXACT | UNWIND_SCRIPT)) < s->codes->nplaces;
+	return s->places && pc & UNWIND_EXACT && pc & UNWIND_SCRIPT &&
+	       (pc & ~(UNWIND_EXACT | UNWIND_SCRIPT)) < s->places->n;
 }
 
 static int define_frame(struct stacks *s, taddr pc, uint32_t module)
@@ -122,7 +123,7 @@ static int define_frame(struct stacks *s, taddr pc, uint32_t module)
  */
 static int define_script(struct stacks *s, taddr pc)
 {
-	const struct codes_place *p = &s->codes->places[(uint32_t)pc];
+	const struct script_place *p = &s->places->all[(uint32_t)pc];
 	const struct fact_name name = { .function = p->function, .file = p->file, .line = p->line };
 	const struct fact f = {
 		.kind = MMT_INFO, .info = MMT_NAMES,

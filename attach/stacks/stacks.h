@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "attach/stacks/python/codes.h"
+#include "attach/stacks/scripts/script_places.h"
 #include "attach/stacks/unwind/unwind.h"
 #include "attach/target/modules.h"
 #include "base/addrmap.h"
@@ -35,7 +35,7 @@ typedef bool stacks_skipped(void *ctx, taddr addr);
 struct stacks {
 	const struct modules *modules;
 	struct defs *defs;
-	const struct codes *codes;	/* what frames of scripts are; NULL: there are none */
+	const struct script_places *places;	/* what frames of scripts are; NULL: there are none */
 	stacks_skipped *skipped;	/* NULL: none */
 	void *skipped_ctx;
 	struct addrmap by_hash;		/* -> number; forgotten when modules change */
@@ -48,9 +48,10 @@ struct stacks {
 
 /*
  * @ms and @defs stay the caller's. @ms must have what is mapped at a pc when that pc is first seen; @defs
- * receives the definitions. @codes has the places of frames with UNWIND_SCRIPT; NULL: there are none.
+ * receives the definitions. @places: those of frames with UNWIND_SCRIPT; NULL: there are none.
  */
-void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs, const struct codes *codes);
+void stacks_init(struct stacks *s, const struct modules *ms, struct defs *defs,
+		 const struct script_places *places);
 void stacks_fini(struct stacks *s);
 
 /*

@@ -78,11 +78,12 @@ static bool find_in(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 
 bool datasyms_find(Elf *elf, const char *name, taddr *addr)
 {
-	Elf_Scn *scn = NULL;
+	static const GElf_Word kinds[] = { SHT_DYNSYM, SHT_SYMTAB };
 	GElf_Shdr sh;
 
-	while ((scn = elf_nextscn(elf, scn)))
-		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM && find_in(elf, scn, &sh, name, addr))
-			return true;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));)
+			if (gelf_getshdr(scn, &sh) && sh.sh_type == kinds[i] && find_in(elf, scn, &sh, name, addr))
+				return true;
 	return false;
 }

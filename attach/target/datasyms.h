@@ -18,7 +18,10 @@
  */
 bool datasyms_over(Elf *elf, taddr addr, const char **name, taddr *begin);
 
-/* The address, in the file, of the exported variable @name (.dynsym). false: there is none. */
+/*
+ * The address, in the file, of the variable @name: the exported one (.dynsym), else one of .symtab. false:
+ * there is none.
+ */
 bool datasyms_find(Elf *elf, const char *name, taddr *addr);
 
 #endif

@@ -25,8 +25,10 @@ static __always_inline __u64 state_of_thread(void)
 	const __u64 self = BPF_CORE_READ(t, thread.fsbase);
 	__u64 state, owner;
 
-	if (!read_user(self + (__s64)control.chain.slot, &state) || !state ||
-	    !read_user(state + control.chain.owner, &owner) || owner != self)
+	if (!read_user(self + (__s64)control.chain.slot, &state) || !state)
+		return 0;
+	if (control.chain.owner != CHAIN_DIRECT &&
+	    (!read_user(state + control.chain.owner, &owner) || owner != self))
 		return 0;
 	return state;
 }
@@ -34,11 +36,16 @@ static __always_inline __u64 state_of_thread(void)
 /* Get the link at @link into the window, if it is not there. */
 static __always_inline _Bool see(struct chain_slot *slot, __u64 link, __u64 bytes)
 {
-	const __u64 in_page = link & (PAGE - 1), below = in_page < WINDOW ? in_page : WINDOW;
+	const __u64 in_page = link & (PAGE - 1), room = in_page < WINDOW ? in_page : WINDOW;
+	const __u64 below = control.chain.stride ? 0 : room;
 	__u64 n = below + bytes;
 
 	if (link - slot->from < slot->bytes && link - slot->from + bytes <= slot->bytes)
 		return 1;
+	if (control.chain.stride && slot->array_end - link > n)
+		n = slot->array_end - link < WINDOW ? slot->array_end - link : WINDOW;
+	if (control.chain.stride && n > bytes && n > PAGE - in_page)
+		n = bytes > PAGE - in_page ? bytes : PAGE - in_page;
 	SEEN_BY_VERIFIER(n);
 	if (n > sizeof(slot->window) || bpf_probe_read_user(slot->window, n, (void *)(link - below))) {
 		slot->bytes = 0;
@@ -53,6 +60,33 @@ static __always_inline __u64 word_at(const struct chain_slot *slot, __u64 at)
 {
 	SEEN_BY_VERIFIER(at);
 	return at <= sizeof(slot->window) - sizeof(__u64) ? *(const __u64 *)(slot->window + at) : 0;
+}
+
+/* What is not in a link of an array itself: those of links further out lie below. */
+static __always_inline _Bool see_aside(struct chain_slot *slot, __u64 addr, struct uprobe_link *to)
+{
+	const __u64 in_page = addr & (PAGE - 1), below = in_page < WINDOW / 2 ? in_page : WINDOW / 2;
+	__u64 n = below + ASIDE, at;
+	const __u64 *words;
+
+	if (addr - slot->aside_from >= slot->aside_bytes ||
+	    addr - slot->aside_from + ASIDE > slot->aside_bytes) {
+		slot->aside_bytes = 0;
+		SEEN_BY_VERIFIER(n);
+		if (n > sizeof(slot->asides) || bpf_probe_read_user(slot->asides, n, (void *)(addr - below)))
+			return 0;
+		slot->aside_from = addr - below;
+		slot->aside_bytes = n;
+	}
+	at = addr - slot->aside_from;
+	SEEN_BY_VERIFIER(at);
+	if (at > sizeof(slot->asides) - ASIDE)
+		return 0;
+	words = (const __u64 *)(slot->asides + at);
+	to->where = (to->where & ADDRESS_BITS) | words[2] << 48;
+	if (!to->code)
+		to->code = words[0];
+	return 1;
 }
 
 /*
@@ -73,8 +107,12 @@ __noinline int read_link(struct chain_slot *slot, __u32 n)
 	to->where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
 	to->code = word_at(slot, at + control.chain.code);
 	to->at = word_at(slot, at + control.chain.at);
-	slot->next = word_at(slot, at + control.chain.next);
-	return 1;
+	if (!control.chain.stride) {
+		slot->next = word_at(slot, at + control.chain.next);
+		return 1;
+	}
+	slot->next = link + control.chain.stride < slot->array_end ? link + control.chain.stride : 0;
+	return see_aside(slot, word_at(slot, at + control.chain.aside) - 16, to);
 }
 
 /* All links from slot->next on. */
@@ -82,7 +120,7 @@ static __always_inline void read_links(struct chain_slot *slot)
 {
 	__u32 n = 0, end = CHAIN_WHOLE;
 
-	slot->bytes = 0;
+	slot->bytes = slot->aside_bytes = 0;
 	for (; n < UPROBE_LINKS && slot->next; n++) {
 		if (!read_link(slot, n)) {
 			end = CHAIN_LOST;
@@ -91,6 +129,19 @@ static __always_inline void read_links(struct chain_slot *slot)
 	}
 	slot->chain.end = n == UPROBE_LINKS && slot->next ? CHAIN_CUT : end;
 	slot->chain.n = n;
+}
+
+/* Where the array of @state ends that has a link at slot->next. false: it is no such array. */
+static __always_inline _Bool find_end(struct chain_slot *slot, __u64 state)
+{
+	__u64 words[2], bytes;
+
+	if (bpf_probe_read_user(words, sizeof(words), (void *)(state + control.chain.array)))
+		return 0;
+	bytes = words[1] * 8;
+	slot->array_end = words[0] + bytes;
+	return words[1] <= 0xffffffffu && slot->next >= words[0] && slot->next - words[0] < bytes &&
+	       (slot->array_end - slot->next) % control.chain.stride == 0;
 }
 
 /* false: the thread has none. */
@@ -104,7 +155,10 @@ static __always_inline _Bool read_chain(struct chain_slot *slot)
 	if (control.chain.head_of != CHAIN_DIRECT && slot->next &&
 	    !read_user(slot->next + control.chain.head_of, &slot->next))
 		return 0;
-	read_links(slot);
+	slot->chain.n = 0;
+	slot->chain.end = CHAIN_LOST;
+	if (!control.chain.stride || find_end(slot, state))
+		read_links(slot);
 	return 1;
 }
 

@@ -125,7 +125,7 @@ struct uprobe_link {
 
 struct uprobe_chain_plan {
 	int slot;
-	unsigned short owner, head, head_of, next, code, at, kind, link_bytes;
+	unsigned short owner, head, head_of, next, code, at, kind, link_bytes, stride, array, aside;
 };
 
 struct uprobe_chain {

@@ -94,14 +94,21 @@ struct {
 
 #define WINDOW 1024u
 #define LINK_MOST (UPROBE_LINK_WORDS * 8)
+#define ASIDE 24u
 
 /* Where a thread's chain is put together; if two threads want the same, one of them has none at that hit. */
 struct chain_slot {
 	__u64 busy;
-	/* links that lie beside each other are read together: those below one, within its page */
+	/*
+	 * links that lie beside each other are read together: those below one, or behind it in an array, within its
+	 * page; and likewise what an array's links have elsewhere
+	 */
 	__u64 from, bytes;
 	__u64 next;		/* link */
+	__u64 array_end;
+	__u64 aside_from, aside_bytes;
 	unsigned char window[WINDOW + LINK_MOST];
+	unsigned char asides[WINDOW + ASIDE];
 	struct uprobe_chain chain;
 };
 

@@ -71,6 +71,7 @@ static int open_planting(struct session *s)
 	const struct backtrace_options stacks = {
 		.which = s->opt->stacks.unwinder, .depth = s->opt->stacks.depth,
 		.python = s->opt->stacks.python,
+		.ruby = s->opt->stacks.ruby,
 	};
 	const struct plan_options options = {
 		/* a sample is of requested sizes: no others are known when a call begins */

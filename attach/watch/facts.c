@@ -428,7 +428,7 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->end.uncleaned));
 }
 
-static void note_scripts(struct recorder *r, const struct python *p, uint64_t t)
+static void note_python(struct recorder *r, const struct python *p, uint64_t t)
 {
 	if (p->state == PYTHON_REFUSED)
 		recorder_note(r, t, "stacks have no frames of Python scripts: %s", p->why);
@@ -449,6 +449,27 @@ static void note_scripts(struct recorder *r, const struct python *p, uint64_t t)
 			      "before it was read", p->codes.gone);
 }
 
+static void note_ruby(struct recorder *r, const struct ruby *y, uint64_t t)
+{
+	if (y->state == RUBY_REFUSED)
+		recorder_note(r, t, "stacks have no frames of Ruby scripts: %s", y->why);
+	if (y->state == RUBY_WAITS)
+		recorder_note(r, t, "stacks have no frames of Ruby scripts: Ruby %s had no thread whose "
+			      "frames could be found", y->runtime.version);
+	if (y->state == RUBY_ON && y->without)
+		recorder_note(r, t, "%" PRIu64 " stacks of the Ruby interpreter have no frames of scripts: "
+			      "those of the thread were not found at that moment", y->without);
+	if (y->misfits)
+		recorder_note(r, t, "%" PRIu64 " stacks of the Ruby interpreter have no frames of scripts: "
+			      "these did not fit the stack", y->misfits);
+	if (y->lost)
+		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the Ruby script: they led "
+			      "to memory that was not there", y->lost);
+	if (y->iseqs.gone)
+		recorder_note(r, t, "%" PRIu64 " frames of Ruby scripts have no name: their code was freed "
+			      "before it was read", y->iseqs.gone);
+}
+
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	const struct backtrace *b = w->backtrace;
@@ -461,7 +482,8 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "%" PRIu64 " stacks run through code without unwind information: the frames "
 			      "behind it were found by frame pointer", b->guessed);
-	note_scripts(r, &b->python, t);
+	note_python(r, &b->python, t);
+	note_ruby(r, &b->ruby, t);
 	if (b->which == UNWINDER_CHECK)
 		recorder_note(r, t,
 			      "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and "

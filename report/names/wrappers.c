@@ -181,7 +181,7 @@ static const char *const c_functions[] = {
 static const char *const allocator_files[] = { "libjemalloc", "libtcmalloc", "libmimalloc" };
 
 /* Files that execute scripts: what they allocate is allocated by the line that is executed. */
-static const char *const interpreters[] = { "python3", "libpython3" };
+static const char *const interpreters[] = { "python3", "libpython3", "ruby", "libruby" };
 
 static const char *const operator_new[] = { "_Znw", "_Zna" };
 

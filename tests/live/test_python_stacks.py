@@ -14,6 +14,7 @@ import subprocess
 import pytest
 
 from harness import MMATTACH, TOP, VICTIMS, rounds, wait_for
+from symbols import output_of, symbol
 from untouched import assert_untouched
 
 SCRIPT = TOP / "tests/victims/scripts.py"
@@ -21,10 +22,6 @@ GONE = "(code that is freed)"
 PYTHONS = os.environ.get("MM_PYTHONS", "/usr/bin/python3").split(":")
 OF_EACH = ["recursion 5", "sorted", "compared", "partial", "mapped", "comprehension", "class", "generator",
            "delegated", "coroutine", "threads 3", "callback", "json", "json_c", "executed", "lines"]
-
-
-def output_of(*command):
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def reported(trace):
@@ -249,17 +246,6 @@ def test_started(watch, tmp_path):
     report = json.loads((tmp_path / "report").read_text())
     largest = max(report["groups"], key=lambda group: group["bytes"])
     assert script_frames(largest) == [["grow", str(script), 4], ["<module>", str(script), 5]]
-
-
-def symbol(path, name):
-    """Where in the file the data of @name begins."""
-    symbols = output_of("readelf", "--dyn-syms", "-W", path)
-    addr = next(int(line.split()[1], 16) for line in symbols.splitlines() if line.split()[7:8] == [name])
-    for line in output_of("readelf", "-lW", path).splitlines():
-        words = line.split()
-        if words[:1] == ["LOAD"] and int(words[2], 16) <= addr < int(words[2], 16) + int(words[4], 16):
-            return int(words[1], 16) + addr - int(words[2], 16)
-    raise AssertionError(f"{name} is in no segment of {path}")
 
 
 def test_an_unknown_version_is_said(victim, watch_script, tmp_path):

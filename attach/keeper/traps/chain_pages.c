@@ -11,26 +11,23 @@ static taddr page_of(taddr addr)
 	return addr & ~(taddr)(CHAIN_PAGE - 1);
 }
 
-static uint32_t place_of(taddr page)
-{
-	return (uint32_t)(page / CHAIN_PAGE) & (CHAIN_PAGES - 1);
-}
-
-/* Read the pages @pages[0..n), which have places of their own. */
+/* Read the pages @pages[0..n), in place of the oldest. */
 static void fetch(struct chain_pages *p, const taddr *pages, uint32_t n)
 {
 	struct iovec here[CHAIN_AT_ONCE] = { 0 }, there[CHAIN_AT_ONCE] = { 0 };
+	uint32_t place[CHAIN_AT_ONCE] = { 0 };
 	size_t got;
 
 	p->fetches++;
 	for (uint32_t i = 0; i < n; i++) {
-		here[i] = (struct iovec){ p->bytes[place_of(pages[i])], CHAIN_PAGE };
+		place[i] = p->next++ % CHAIN_PAGES;
+		here[i] = (struct iovec){ p->bytes[place[i]], CHAIN_PAGE };
 		there[i] = (struct iovec){ (void *)(uintptr_t)pages[i], CHAIN_PAGE };
-		p->addr[place_of(pages[i])] = NO_PAGE;
+		p->addr[place[i]] = NO_PAGE;
 	}
 	got = remote_loads_pages(p->from, here, there, n);
 	for (uint32_t i = 0; i < n && got >= (i + 1) * CHAIN_PAGE; i++)
-		p->addr[place_of(pages[i])] = pages[i];
+		p->addr[place[i]] = pages[i];
 }
 
 void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, const taddr addrs[CHAIN_AT_ONCE])
@@ -39,14 +36,14 @@ void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, con
 	uint32_t n = 0;
 
 	p->from = from;
-	p->fetches = 0;
+	p->fetches = p->next = 0;
 	for (uint32_t i = 0; i < CHAIN_PAGES; i++)
 		p->addr[i] = NO_PAGE;
 	for (uint32_t i = 0; i < CHAIN_AT_ONCE; i++) {
 		bool taken = !addrs[i];
 
 		for (uint32_t k = 0; k < n; k++)
-			taken |= place_of(pages[k]) == place_of(page_of(addrs[i]));
+			taken |= pages[k] == page_of(addrs[i]);
 		if (!taken)
 			pages[n++] = page_of(addrs[i]);
 	}
@@ -54,13 +51,22 @@ void chain_pages_begin(struct chain_pages *p, struct remote_loads_from from, con
 		fetch(p, pages, n);
 }
 
+static const uint8_t *look_up(const struct chain_pages *p, taddr page)
+{
+	for (uint32_t i = 0; i < CHAIN_PAGES; i++)
+		if (p->addr[i] == page)
+			return p->bytes[i];
+	return NULL;
+}
+
 static const uint8_t *find(struct chain_pages *p, taddr page)
 {
-	const uint32_t i = place_of(page);
+	const uint8_t *bytes = look_up(p, page);
 
-	if (p->addr[i] != page)
-		fetch(p, &page, 1);
-	return p->addr[i] == page ? p->bytes[i] : NULL;
+	if (bytes)
+		return bytes;
+	fetch(p, &page, 1);
+	return look_up(p, page);
 }
 
 bool chain_pages_read(struct chain_pages *p, taddr addr, void *buf, uint32_t n)

@@ -15,14 +15,15 @@
 #include "base/taddr.h"
 
 #define CHAIN_PAGE 4096u
-#define CHAIN_PAGES 8u		/* a power of two */
+#define CHAIN_PAGES 8u
 #define CHAIN_AT_ONCE 3u
 #define CHAIN_FETCHES 24u	/* system calls for one hit, at most: the thread waits meanwhile */
 
 struct chain_pages {
 	struct remote_loads_from from;
 	uint32_t fetches;		/* for this hit */
-	taddr addr[CHAIN_PAGES];	/* by its number modulo CHAIN_PAGES; 1: none */
+	uint32_t next;			/* which is replaced: the oldest */
+	taddr addr[CHAIN_PAGES];	/* 1: none */
 	uint8_t bytes[CHAIN_PAGES][CHAIN_PAGE];
 };
 

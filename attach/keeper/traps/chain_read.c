@@ -9,7 +9,7 @@ static bool is_sound(const struct chain_plan *p)
 	const uint32_t bytes = p->link_bytes;
 
 	return bytes <= CHAIN_LINK_MOST && p->code + 8u <= bytes && p->at + 8u <= bytes && p->next + 8u <= bytes &&
-	       p->kind + 2u <= bytes;
+	       p->kind + 2u <= bytes && p->aside + 8u <= bytes && (!p->stride || p->stride >= bytes);
 }
 
 void chain_begin(struct keeper *k)
@@ -37,6 +37,8 @@ static bool is_state(struct keeper *k, taddr state, taddr fs_base)
 {
 	uint64_t owner;
 
+	if (state && k->chain.owner == CHAIN_DIRECT)
+		return true;
 	return state && read_word(k, state + k->chain.owner, &owner) && owner == fs_base;
 }
 
@@ -77,11 +79,25 @@ static bool first_link(struct keeper *k, taddr state, struct record_hit *rec, ta
 	return read_near(k, rec, rec->chain_head + p->head_of, out);
 }
 
+/* What is not in a link of an array itself. */
+static bool read_aside(struct keeper *k, taddr addr, uint16_t *kind, uint64_t *code)
+{
+	uint64_t words[3];
+
+	if (!chain_pages_read(&k->chain_pages, addr - 16, words, sizeof(words)))
+		return false;
+	*kind = (uint16_t)words[2];
+	if (!*code)
+		*code = words[0];
+	return true;
+}
+
 static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, taddr *next)
 {
 	const struct chain_plan *p = &k->chain;
 	uint8_t bytes[CHAIN_LINK_MOST];
 	uint16_t kind;
+	taddr aside;
 
 	if (!chain_pages_read(&k->chain_pages, addr, bytes, p->link_bytes))
 		return false;
@@ -89,22 +105,45 @@ static bool read_link(struct keeper *k, taddr addr, struct chain_link *out, tadd
 	memcpy(&out->code, bytes + p->code, sizeof(out->code));
 	memcpy(&out->at, bytes + p->at, sizeof(out->at));
 	memcpy(next, bytes + p->next, sizeof(*next));
+	memcpy(&aside, bytes + p->aside, sizeof(aside));
+	if (p->stride && !read_aside(k, aside, &kind, &out->code))
+		return false;
 	out->where = (addr & 0xffffffffffffull) | (uint64_t)kind << 48;
 	return true;
 }
 
-/* All links from @addr on: how it ended. */
-static enum chain_end read_links(struct keeper *k, taddr addr, struct record_hit *rec)
+/* Where the array of @state ends that has a link at @addr; 0: it is no such array. */
+static taddr end_of_array(struct keeper *k, taddr state, taddr addr)
 {
+	const struct chain_plan *p = &k->chain;
+	uint64_t from, words, bytes;
+
+	if (!read_word(k, state + p->array, &from) || !read_word(k, state + p->array + 8u, &words))
+		return 0;
+	bytes = words * 8;
+	if (words > UINT32_MAX || addr < from || addr - from >= bytes ||
+	    (bytes - (addr - from)) % p->stride)
+		return 0;
+	return from + bytes;
+}
+
+/* All links from @addr on; if in an array, up to @array_end. How it ended. */
+static enum chain_end read_links(struct keeper *k, taddr addr, taddr array_end, struct record_hit *rec)
+{
+	const uint16_t stride = k->chain.stride;
 	struct chain_link *links = (void *)(rec->slice + record_chain_at(rec->slice_len));
 	enum chain_end end = CHAIN_WHOLE;
 	uint16_t n = 0;
 
 	for (; addr && end == CHAIN_WHOLE; n += end == CHAIN_WHOLE) {
+		const taddr behind = addr + stride;
+
 		if (n == CHAIN_MAX || k->chain_pages.fetches >= CHAIN_FETCHES)
 			end = CHAIN_CUT;
 		else if (!read_link(k, addr, &links[n], &addr))
 			end = CHAIN_LOST;
+		if (stride)
+			addr = behind < array_end ? behind : 0;
 	}
 	rec->chain_len = n;
 	return end;
@@ -113,7 +152,7 @@ static enum chain_end read_links(struct keeper *k, taddr addr, struct record_hit
 void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)
 {
 	const taddr slot = rec->regs.fs_base + (taddr)(int64_t)k->chain.slot;
-	taddr state, link;
+	taddr state, link, array_end = 0;
 
 	rec->chain_len = 0;
 	rec->chain_end = CHAIN_NONE;
@@ -130,5 +169,7 @@ void chain_read(struct keeper *k, struct tracee *t, struct record_hit *rec)
 		return;
 	}
 	t->chain_top = link;
-	rec->chain_end = read_links(k, link, rec);
+	if (k->chain.stride)
+		array_end = end_of_array(k, state, link);
+	rec->chain_end = k->chain.stride && !array_end ? CHAIN_LOST : read_links(k, link, array_end, rec);
 }

@@ -15,13 +15,9 @@
 #define CODES_MOST 65536u	/* then all are forgotten */
 #define TABLES_MOST (64u << 20)	/* bytes of all tables; likewise */
 #define POSITIONS_MOST (1u << 20)	/* likewise */
-#define PLACES_MOST (1u << 20)
-#define TEXTS_MOST (64u << 20)	/* bytes of all names */
 #define OB_TYPE 8
 #define OB_SIZE 16
 #define BYTES_DATA 32
-#define TOO_MANY "(one of too many places)"
-#define GONE "(code that is freed)"	/* as a file, too: so it is known as a frame of a script */
 
 struct code {
 	taddr addr;
@@ -34,13 +30,12 @@ struct code {
 	bool gone;
 };
 
-void codes_init(struct codes *c, const struct python_runtime *rt, int mem)
+void codes_init(struct codes *c, const struct python_runtime *rt, struct script_places *places,
+		int mem)
 {
-	*c = (struct codes){ .runtime = rt, .mem = mem };
+	*c = (struct codes){ .runtime = rt, .places = places, .mem = mem };
 	addrmap_init(&c->by_addr, sizeof(uint32_t));
 	addrmap_init(&c->by_position, sizeof(uint32_t));
-	addrmap_init(&c->by_place, sizeof(uint32_t));
-	intern_init(&c->pool);
 }
 
 void codes_forget(struct codes *c)
@@ -58,10 +53,7 @@ void codes_fini(struct codes *c)
 	codes_forget(c);
 	addrmap_fini(&c->by_addr);
 	addrmap_fini(&c->by_position);
-	addrmap_fini(&c->by_place);
-	intern_fini(&c->pool);
 	free(c->all);
-	free(c->places);
 }
 
 /* --- reading a code object --- */
@@ -118,7 +110,7 @@ static const char *read_text(struct codes *c, taddr at)
 
 	if (!pystrings_read(c->mem, &c->runtime->layout, at, text, sizeof(text)))
 		return NULL;
-	return intern_text(&c->pool, c->pool.bytes < TEXTS_MOST ? text : TOO_MANY);
+	return script_places_text(c->places, text);
 }
 
 static bool same_fields(const struct codes *c, const struct code *code, const uint8_t *now)
@@ -156,7 +148,7 @@ static void read_code(struct codes *c, struct code *code)
 		return;
 	code->first_traceable = 0;
 	memset(code->header, 0, sizeof(code->header));
-	code->function = code->file = intern_text(&c->pool, GONE);
+	code->function = code->file = script_places_text(c->places, PLACES_GONE);
 	code->gone = true;
 }
 
@@ -194,46 +186,6 @@ static int find_code(struct codes *c, taddr addr, uint64_t now_ns, uint32_t *ind
 
 /* --- places --- */
 
-static uint64_t hash_place(const struct codes_place *p)
-{
-	uint64_t h = 0x9e3779b97f4a7c15ull ^ p->line;
-
-	/* each text is in the pool once */
-	h = (h ^ (uintptr_t)p->function) * 0xff51afd7ed558ccdull;
-	h = (h ^ h >> 32 ^ (uintptr_t)p->file) * 0xff51afd7ed558ccdull;
-	return h ^ h >> 32;
-}
-
-static bool same_place(const struct codes_place *a, const struct codes_place *b)
-{
-	return a->function == b->function && a->file == b->file && a->line == b->line;
-}
-
-/* The number of @p; of all that are too many, one. */
-static int number_place(struct codes *c, const struct codes_place *p, uint32_t *place)
-{
-	struct codes_place other = { .line = 0 };
-	const uint32_t *known;
-	uint64_t h;
-
-	if (c->nplaces >= PLACES_MOST) {
-		other.function = other.file = intern_text(&c->pool, TOO_MANY);
-		p = &other;
-	}
-	h = hash_place(p);
-	while ((known = addrmap_get(&c->by_place, h)) && !same_place(&c->places[*known], p))
-		h++;
-	if (known) {
-		*place = *known;
-		return 0;
-	}
-	if (!p->function || grow_for(&c->places, c->nplaces, &c->places_size, sizeof(*c->places)))
-		return -ENOMEM;
-	*place = (uint32_t)c->nplaces;
-	c->places[c->nplaces++] = *p;
-	return addrmap_put(&c->by_place, h, place);
-}
-
 /* Where in the bytecode, in bytes; negative: before the first instruction. */
 static int64_t offset_of(const struct codes *c, taddr code, uint64_t at)
 {
@@ -257,7 +209,7 @@ int codes_place(struct codes *c, taddr code, uint64_t at, bool shown, uint64_t n
 	const int64_t offset = offset_of(c, code, at);
 	const struct code *its;
 	const uint32_t *known;
-	struct codes_place p;
+	struct script_place p;
 	uint32_t index;
 	uint64_t key;
 	int r = find_code(c, code, now_ns, &index);
@@ -276,7 +228,7 @@ int codes_place(struct codes *c, taddr code, uint64_t at, bool shown, uint64_t n
 	if (addrmap_count(&c->by_position) >= POSITIONS_MOST)
 		addrmap_clear(&c->by_position);
 	its = &c->all[index];
-	p = (struct codes_place){ its->function, its->file, line_of(c, its, offset) };
-	r = p.function && p.file ? number_place(c, &p, place) : -ENOMEM;
+	p = (struct script_place){ its->function, its->file, line_of(c, its, offset) };
+	r = script_places_number(c->places, &p, place);
 	return r < 0 ? r : addrmap_put(&c->by_position, key, place);
 }

@@ -6,9 +6,6 @@
  * A code object never changes. But it can be freed, and another one made at its address. So what is known of
  * an address is compared with what is there when it is seen again after CODES_TRUSTED_NS: of the frames of a
  * function that was made anew within that time, at the same address, the old name is shown.
- *
- * Places are numbered, and each is there once: code that is made anew from the same script has the same
- * places.
  */
 #ifndef MM_PYTHON_CODES_H
 #define MM_PYTHON_CODES_H
@@ -18,16 +15,11 @@
 #include <stdint.h>
 
 #include "attach/stacks/python/runtime.h"
+#include "attach/stacks/scripts/script_places.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
-#include "base/intern.h"
 
 #define CODES_TRUSTED_NS 20000000u
-
-struct codes_place {
-	const char *function, *file;	/* function never NULL */
-	uint32_t line;			/* 0: none */
-};
 
 struct code;
 
@@ -38,15 +30,12 @@ struct codes {
 	size_t n, size, table_bytes;
 	struct addrmap by_addr;		/* -> index in all */
 	struct addrmap by_position;	/* code and offset -> place */
-	struct codes_place *places;
-	size_t nplaces, places_size;
-	struct addrmap by_place;	/* hash of a place -> its number */
-	struct intern pool;
+	struct script_places *places;
 	uint64_t gone;			/* frames whose code could not be read any more */
 };
 
-/* @rt and @mem stay the caller's. */
-void codes_init(struct codes *c, const struct python_runtime *rt, int mem);
+/* @rt, @places and @mem stay the caller's. */
+void codes_init(struct codes *c, const struct python_runtime *rt, struct script_places *places, int mem);
 void codes_fini(struct codes *c);
 
 /* Forget what is at addresses, but not the places: the process runs another program. */

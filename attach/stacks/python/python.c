@@ -31,10 +31,11 @@ static void open_mem(struct python *p)
 	p->mem = p->codes.mem = modules_open_mem(p->modules);
 }
 
-void python_init(struct python *p, struct modules *ms, struct shared *shared, bool wanted)
+void python_init(struct python *p, struct modules *ms, struct shared *shared,
+		 struct script_places *places, bool wanted)
 {
 	*p = (struct python){ .modules = ms, .shared = shared, .wanted = wanted, .mem = -1 };
-	codes_init(&p->codes, &p->runtime, -1);
+	codes_init(&p->codes, &p->runtime, places, -1);
 }
 
 void python_fini(struct python *p)

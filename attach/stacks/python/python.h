@@ -18,7 +18,8 @@
  * on something of each call is there. If both do not agree, the stack stays as it is, and that is counted:
  * nothing is guessed.
  *
- * A frame of a script is a number with UNWIND_SCRIPT in place of an address: that of a place (codes.h).
+ * A frame of a script is a number with UNWIND_SCRIPT in place of an address: that of a place
+ * (scripts/script_places.h).
  */
 #ifndef MM_PYTHON_H
 #define MM_PYTHON_H
@@ -59,8 +60,9 @@ struct python {
 	uint64_t without;		/* stacks of the interpreter at which there was no chain */
 };
 
-/* @ms and @shared stay the caller's. */
-void python_init(struct python *p, struct modules *ms, struct shared *shared, bool wanted);
+/* @ms, @shared and @places stay the caller's. */
+void python_init(struct python *p, struct modules *ms, struct shared *shared,
+		struct script_places *places, bool wanted);
 void python_fini(struct python *p);
 
 /* Something was mapped or unmapped, or it is another process. */

@@ -60,13 +60,13 @@ static void assert_frames(uint32_t number, const taddr *frames, uint32_t n)
 /* A word on a stack may have the bits of a frame of a script: there are no places, or fewer. */
 static void what_looks_like_a_script(void **state)
 {
-	const struct codes none = { 0 };
+	const struct script_places none = { 0 };
 	const taddr frames[] = { UNWIND_EXACT | UNWIND_SCRIPT | 7, UNWIND_EXACT | UNWIND_SCRIPT | 0x3eadbeefdeadbeef };
 
 	(void)state;
-	stacks.codes = &none;
+	stacks.places = &none;
 	assert_frames(intern(frames, 2, UNWIND_WHOLE), frames, 2);
-	stacks.codes = NULL;
+	stacks.places = NULL;
 }
 
 static void the_same_is_the_same(void **state)

@@ -20,6 +20,7 @@
 #define LATER (2ull * CODES_TRUSTED_NS)
 
 static struct python_runtime rt;
+static struct script_places places;
 static struct codes codes;
 static int mem;
 static struct text load, orders, users;
@@ -32,7 +33,8 @@ static int setup(void **state)
 	rt = (struct python_runtime) { .layout = *layouts_find(0x030b),
 				       .code_type = (uintptr_t)&type_object };
 	mem = open("/proc/self/mem", O_RDONLY);
-	codes_init(&codes, &rt, mem);
+	script_places_init(&places);
+	codes_init(&codes, &rt, &places, mem);
 	make_text(&load, "load", 4, 1, true);
 	make_text(&orders, "orders.py", 9, 1, true);
 	make_text(&users, "users.py", 8, 1, true);
@@ -44,6 +46,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	codes_fini(&codes);
+	script_places_fini(&places);
 	return close(mem);
 }
 
@@ -55,15 +58,15 @@ static uint32_t place_at(uint32_t i, uint64_t now_ns)
 	assert_int_equal(codes_place(&codes, (uintptr_t)&object, (uintptr_t)&object.bytecode[2 * i], false,
 				     now_ns, &place),
 			 0);
-	assert_true(place < codes.nplaces);
+	assert_true(place < places.n);
 	return place;
 }
 
 static void is_at(uint32_t place, const char *function, const char *file, uint32_t line)
 {
-	assert_string_equal(codes.places[place].function, function);
-	assert_string_equal(codes.places[place].file, file);
-	assert_int_equal(codes.places[place].line, line);
+	assert_string_equal(places.all[place].function, function);
+	assert_string_equal(places.all[place].file, file);
+	assert_int_equal(places.all[place].line, line);
 }
 
 static void lines_of_a_function(void **state)

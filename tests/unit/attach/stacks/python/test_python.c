@@ -25,6 +25,7 @@
 #define SHIM 3			/* from 3.12 on */
 
 static struct shared *shared;
+static struct script_places places;
 static struct python python;
 static struct text names[FUNCTIONS], file;
 static struct bytes lines[FUNCTIONS];
@@ -41,7 +42,8 @@ static int setup(void **state)
 	(void)state;
 	shared = calloc(1, sizeof(*shared));
 	assert_non_null(shared);
-	python_init(&python, NULL, shared, true);
+	script_places_init(&places);
+	python_init(&python, NULL, shared, &places, true);
 	python.runtime = (struct python_runtime){
 		.layout = *layouts_find(0x030b), .code_type = (uintptr_t)&type_object,
 		.eval = { EVAL, EVAL + 0x1000 },
@@ -68,6 +70,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	python_fini(&python);
+	script_places_fini(&places);
 	free(shared);
 	return 0;
 }
@@ -106,7 +109,7 @@ static void is_stack(const char *want)
 
 		if (f & UNWIND_SCRIPT)
 			snprintf(text + n, sizeof(text) - n, " %s",
-				 python.codes.places[(uint32_t)f].function);
+				 places.all[(uint32_t)f].function);
 		else if (f >= C(0))
 			snprintf(text + n, sizeof(text) - n, " c%u", (unsigned)(f - C(0)));
 		else

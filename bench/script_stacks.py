@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the frames of a Python script cost: a pair of malloc and free with them and without, by both engines, below
+"""What the frames of a script in Python or Ruby cost: a pair of malloc and free with them and without, by both engines, below
 12 and 60 frames of a script. The sides alternate; what the pair costs without a watch is left out, and so is the
 time in which the script waits for a processor."""
 import pathlib
@@ -7,17 +7,18 @@ import subprocess
 
 from sides import Failed, Mmattach, end, read_line
 
-PYTHON = "/usr/bin/python3"
-TARGET = pathlib.Path(__file__).parent / "python_pairs.py"
+FOLDER = pathlib.Path(__file__).parent
+TARGETS = {"python": ["/usr/bin/python3", FOLDER / "python_pairs.py"], "ruby": ["/usr/bin/ruby", FOLDER / "ruby_pairs.rb"]}
 FRAMES = {12: 1.5, 60: None}  # at most
 ENGINES = ["ptrace", "uprobe"]
 
 
 class Script:
-    """python_pairs.py."""
+    """python_pairs.py or ruby_pairs.rb."""
 
-    def __init__(self, frames):
-        self.process = subprocess.Popen([PYTHON, TARGET, str(frames)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    def __init__(self, language, frames):
+        self.language = language
+        self.process = subprocess.Popen([*TARGETS[language], str(frames)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0)
         self.pid = int(read_line(self.process.stdout, "the script"))
         self.tids = [self.pid]
@@ -37,7 +38,7 @@ class Script:
 
 class Watch(Mmattach):
     def __init__(self, target, engine, scripts):
-        self.options = ["--engine", engine, "--python", scripts, "--verdicts", "no"]
+        self.options = ["--engine", engine, f"--{target.language}", scripts, "--verdicts", "no"]
         super().__init__(target)
 
     def find_keeper(self):
@@ -51,9 +52,9 @@ def cost(script, engine, scripts, plan):
         return script.ns(plan.slice_ms)
 
 
-def rows(plan):
+def rows(plan, language):
     for frames, most in FRAMES.items():
-        with Script(frames) as script:
+        with Script(language, frames) as script:
             for engine in ENGINES:
                 values, extra = [], []
                 for turn in range(plan.rounds):
@@ -64,7 +65,7 @@ def rows(plan):
                         raise Failed(f"a watch by {engine} costs nothing")
                     values.append(ns["auto"] / ns["off"])
                     extra.append((ns["auto"] - ns["off"]) / 1000)
-                yield {"name": f"python{frames}/{engine}", "values": values, "at_most": most,
+                yield {"name": f"{language}{frames}/{engine}", "values": values, "at_most": most,
                        "what": f"{engine}: a pair with {frames} frames of a script / without"}
-                yield {"name": f"python{frames}/{engine}/us", "values": extra, "unit": "us",
+                yield {"name": f"{language}{frames}/{engine}/us", "values": extra, "unit": "us",
                        "what": f"{engine}: what the {frames} frames cost"}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Frames of Ruby scripts in stacks: the same methods, files and lines as Ruby's own caller_locations at the same
+call, with the C functions between them.
+
+MM_RUBIES   interpreters, with : between them; /usr/bin/ruby if not set
+"""
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from harness import MMATTACH, TOP, rounds
+from symbols import output_of, symbol
+from untouched import assert_untouched
+
+SCRIPT = TOP / "tests/victims/scripts.rb"
+GONE = "(code that is freed)"
+RUBIES = os.environ.get("MM_RUBIES", "/usr/bin/ruby").split(":")
+OF_EACH = ["recursion 5", "blocks", "ensures", "rescues", "arguments", "class", "called", "enumerators", "fibers",
+           "threads 3", "caught", "loop", "lines", "long", "sorted", "evaluated"]
+
+pytestmark = pytest.mark.skipif(not os.access(RUBIES[0], os.X_OK), reason="optional: ruby is not installed")
+
+
+def of_script(frame):
+    return frame["module"] == "" and frame["file"] != ""
+
+
+def script_frames(group):
+    return [[frame["function"], frame["file"], frame["line"]] for frame in group["stack"] if of_script(frame)]
+
+
+def group_of(report, size):
+    found = [group for group in report["groups"] if (group["blocks"], group["bytes"]) == (1, size)]
+    assert len(found) == 1, f"{size}: {[(g['blocks'], g['bytes']) for g in report['groups']]}"
+    return found[0]
+
+
+def assert_same_stacks(report, answers):
+    """What was allocated has the stacks that the interpreter gave; before them is the method in C that allocates."""
+    wanted = collections.Counter()
+    for answer in answers:
+        wanted[str(answer["stack"])] += answer["size"]
+    found = collections.Counter()
+    for group in report["groups"]:
+        frames = script_frames(group)
+        while frames and frames[0][0] in ["initialize", "new", "call"]:
+            frames.pop(0)
+        if frames and frames[0][0] == "acquire" and group["bytes"] > 70000:
+            found[str(frames)] += group["bytes"]
+    for stack, size in wanted.items():
+        # at the same call, the interpreter may allocate a little for itself
+        assert size <= found[stack] < size + 4096, f"{stack}: {size}, {found}"
+
+
+def no_doubts(report):
+    assert not [note for note in report["notes"] if "Ruby" in note], report["notes"]
+
+
+@pytest.fixture
+def script(victim):
+    def start(ruby=RUBIES[0], *args, **kwargs):
+        return victim(ruby, SCRIPT, *args, **kwargs)
+
+    return start
+
+
+@pytest.fixture
+def watch_script(watch):
+    def start(target, *args, **kwargs):
+        run = watch("-p", target.pid, "--verdicts", "no", "--sizes", "exact", *args, **kwargs)
+        return run.wait_watching()
+
+    return start
+
+
+@pytest.mark.parametrize("allocates", ["interpreter", "fiddle"])
+@pytest.mark.parametrize("ruby", RUBIES)
+def test_each_kind_of_frame(script, watch_script, ruby, allocates):
+    """Recursion, blocks, methods in C that call back, fibers, threads: frame by frame as Ruby itself has it."""
+    if allocates == "fiddle" and "miniruby" in ruby:
+        pytest.skip("optional: this Ruby is not installed, and has no extensions")
+    target = script(ruby, allocates)
+    run = watch_script(target)
+    answers = [answer for order in OF_EACH for answer in target.ask(order)]
+    report = run.finish()
+    assert len(answers) > 70
+    assert_same_stacks(report, answers)
+    no_doubts(report)
+    assert_untouched(target)
+    target.end()
+
+
+@pytest.mark.parametrize("ruby", RUBIES)
+def test_two_hundred_frames(script, watch_script, ruby):
+    """All of them: Ruby takes no C functions for a method of the script."""
+    target = script(ruby)
+    run = watch_script(target)
+    answers = target.ask("recursion 200")
+    group = group_of(report := run.finish(), answers[0]["size"])
+    frames = script_frames(group)
+    assert group["stack_end"] == "whole" and len(frames) > 200
+    assert frames[-len(answers[0]["stack"]):] == answers[0]["stack"]
+    no_doubts(report)
+    target.end()
+
+
+def test_more_frames_than_are_read(script, watch_script):
+    """The innermost ones are right, and the stack is marked."""
+    target = script()
+    run = watch_script(target)
+    answers = target.ask("recursion 400")
+    group = group_of(run.finish(), answers[0]["size"])
+    frames = [frame for frame in script_frames(group) if frame[0] in ["acquire", "recurse"]]
+    assert group["stack_end"] in ["deep", "cut"]
+    assert len(frames) > 90 and frames == answers[0]["stack"][:len(frames)]
+    target.end()
+
+
+def test_c_functions_are_where_they_belong(script, watch_script):
+    """sort_by is between its caller and the block; what executes frames is left out."""
+    target = script()
+    run = watch_script(target)
+    answers = target.ask("sorted")
+    size = sum(answer["size"] for answer in answers)
+    stack = next(group for group in run.finish()["groups"] if group["bytes"] == size)["stack"]
+    names = [frame["function"] if of_script(frame) else "" for frame in stack]
+    block, each = names.index("block (2 levels) in <main>"), names.index("each")
+    assert names.index("acquire") < block < each < names.index("sort_by") < names.index("main")
+    between = stack[block + 1:each]
+    assert between and all("ruby" in frame["module"] for frame in between)
+    assert "rb_vm_exec" not in [frame["function"] for frame in stack]
+    assert stack[-1]["function"].startswith("_start")
+    target.end()
+
+
+def test_the_line_that_appends_leads(script, watch_script):
+    """The interpreter's own functions are left out at the front, as wrappers are; in text and in a trace, too."""
+    target = script()
+    line = next(n for n, text in enumerate(SCRIPT.read_text().splitlines(), 1) if "the growing line" in text)
+    run = watch_script(target, json_report=False)
+    target.ask("append 300000")
+    run.interrupt()
+    assert run.wait() == 0, run.said()
+    text = run.process_output().decode()
+    assert re.search(r"\[1\].*block in append_row scripts\.rb:%d\n" % line, text), text
+    assert re.search(r"#0 block in append_row \S*/scripts\.rb:%d\n" % line, text), text
+    target.end()
+
+
+def test_from_the_trace(script, watch_script, tmp_path):
+    """The trace has the names: on a machine without the script, too."""
+    target = script()
+    run = watch_script(target, "-o", tmp_path / "t.mmt")
+    answers = target.ask("blocks") + target.ask("called")
+    run.finish()
+    target.end()
+    shown = subprocess.run([MMATTACH, "report", "--format", "json", tmp_path / "t.mmt"], capture_output=True,
+                           check=True)
+    assert_same_stacks(json.loads(shown.stdout), answers)
+
+
+def test_off(script, watch_script):
+    target = script()
+    run = watch_script(target, "--ruby", "off")
+    answers = target.ask("recursion 5")
+    stack = group_of(run.finish(), answers[0]["size"])["stack"]
+    assert not any(of_script(frame) for frame in stack)
+    assert "rb_vm_exec" in [frame["function"] for frame in stack]
+    target.end()
+
+
+def test_started(watch, tmp_path):
+    """The interpreter has no threads yet when it is started: they are found as soon as there are some."""
+    script = tmp_path / "service.rb"
+    script.write_text("rows = []\n"
+                      "grow = lambda do\n"
+                      "  300000.times do |i|\n"
+                      "    rows << i\n"
+                      "  end\n"
+                      "end\n"
+                      "grow.call\n"
+                      "sleep 1\n"  # names are read behind the hits: those of the last moments are gone with it
+                      "exit!(0)\n")
+    run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", RUBIES[0], script)
+    assert run.wait() == 0, run.said()
+    groups = json.loads((tmp_path / "report").read_text())["groups"]
+    assert any(script_frames(group)[:1] == [["block (2 levels) in <main>", str(script), 4]] and
+               group["bytes"] > 1000000 for group in groups)
+
+
+def test_an_unknown_version_is_said(victim, watch_script, tmp_path):
+    """Nothing is guessed: the stacks are those of the interpreter."""
+    libraries = output_of("ldd", RUBIES[0])
+    library = re.search(r"(\S*libruby\S*) => (\S+)", libraries)
+    changed = tmp_path / library[1]
+    shutil.copy(library[2], changed)
+    at = symbol(changed, "ruby_version")
+    with changed.open("r+b") as f:
+        f.seek(at)
+        assert f.read(2) == b"3."
+        f.write(b"9")
+    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+    run = watch_script(target)
+    answers = target.ask("recursion 5")
+    report = run.finish()
+    assert not any(of_script(frame) for frame in group_of(report, answers[0]["size"])["stack"])
+    said = re.compile(r"Ruby 3\.9\.\d+ in libruby\S*: frames of this version are not known")
+    assert any(said.search(note) for note in report["notes"]), report["notes"]
+    target.end()
+
+
+def test_code_that_is_freed_at_once(script, watch_script):
+    """If it cannot be read any more, its frame is there and says that, and the report has a note."""
+    target = script()
+    run = watch_script(target)
+    sizes = [answer["size"] for _ in range(rounds(30, 300)) for answer in target.ask("freed")]
+    report = run.finish()
+    found = collections.Counter()
+    for group in report["groups"]:
+        names = [frame[0] for frame in script_frames(group)]
+        if "acquire" in names and group["bytes"] > 70000:
+            inner = names[names.index("acquire") + 1]
+            assert inner in ["block in freed", GONE], names
+            found[inner] += group["bytes"]
+    assert sum(found.values()) == sum(sizes)
+    assert GONE not in found or any("their code was freed" in note for note in report["notes"])
+    target.end()
