@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * datawords: what a snapshot has of the data of the program and its libraries, piece by piece: an allocator's own
- * variables are found by what they look like. What was never written is not in the snapshot.
+ * datawords: what a snapshot has of the data of the program and its libraries, piece by piece: an
+ * allocator's own variables are found by what they look like. What was never written is not in the
+ * snapshot.
  */
 #ifndef MM_DATAWORDS_H
 #define MM_DATAWORDS_H

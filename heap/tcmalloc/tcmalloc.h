@@ -13,7 +13,8 @@
  *	tcmalloc_hand.c		chains that a thread is moving, and that only its registers and stack lead to
  *	tcmalloc_census.c	the census of it
  *
- * A block has no head: it is in use if its span has it, and no list does. All that is read may have any value.
+ * A block has no head: it is in use if its span has it, and no list does. All that is read may have any
+ * value.
  */
 #ifndef MM_TCMALLOC_H
 #define MM_TCMALLOC_H

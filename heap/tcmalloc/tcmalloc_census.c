@@ -98,6 +98,7 @@ static int take_span(struct tcmalloc *g, const struct tcmalloc_span *p)
 static int take_blocks(struct tcmalloc *g)
 {
 	struct census_arena *a = g->c->arenas;
+	uint64_t counted;
 	int r = census_blocks_reserve(g->c, g->nbits + 1) ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < g->nspans && r == 0; i++)
@@ -105,13 +106,17 @@ static int take_blocks(struct tcmalloc *g)
 			r = take_span(g, &g->spans[i]);
 	if (r < 0)
 		return r;
-	a->other_bytes = a->walked_bytes - a->used.bytes - a->bins.bytes - a->tcache.bytes - a->top_bytes;
+	counted = a->used.bytes + a->bins.bytes + a->tcache.bytes + a->top_bytes;
+	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
 	(void)census_order(g->c);
 	census_blocks_trim(g->c);
 	return 0;
 }
 
-/* In the debugging version blocks have heads, and what was freed is kept back for a while: one has a known word. */
+/*
+ * In the debugging version blocks have heads, and what was freed is kept back for a while: one has a known
+ * word.
+ */
 static void note_debugging(struct tcmalloc *g)
 {
 	size_t heads = 0, n = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc_find: tcmalloc's variables, by what they look like; no symbol is needed. The table of size classes is
- * first: two arrays in it lead to each other for each class. In the same data, then: central lists, which have
- * the numbers of their classes; the root of the page map, which must have a span of one of them at its own page;
- * and a list of thread caches, which have the sizes of all classes, beside its length.
+ * tcmalloc_find: tcmalloc's variables, by what they look like; no symbol is needed. The table of size
+ * classes is first: two arrays in it lead to each other for each class. In the same data, then: central
+ * lists, which have the numbers of their classes; the root of the page map, which must have a span of one
+ * of them at its own page; and a list of thread caches, which have the sizes of all classes, beside its
+ * length.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +22,10 @@
 #define SIZES_FIRST (UINT64_C(8) << 32)	/* the sizes 0 and 8 */
 #define SIZE_MOST (256u << 10)
 
-/* A central list: the class's number, and two lists of spans; a span that stands for a list has the links there. */
+/*
+ * A central list: the class's number, and two lists of spans; a span that stands for a list has the links
+ * there.
+ */
 #define CENTRAL_CLASS 8u
 #define CENTRAL_EMPTY 16u
 #define CENTRAL_OTHERS 64u

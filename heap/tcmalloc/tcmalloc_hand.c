@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc_hand: chains of blocks on their way between a thread cache and a central list. If the cache of a thread
- * has no block of a class, the thread takes a chain from the central list: once it has unlocked that, nothing
- * leads to the chain but registers and stack, until the cache counts it. If the cache has too many, the thread
- * takes a chain from it, and gives all or some of it back before it counts that.
+ * tcmalloc_hand: chains of blocks on their way between a thread cache and a central list. If the cache of
+ * a thread has no block of a class, the thread takes a chain from the central list: once it has unlocked
+ * that, nothing leads to the chain but registers and stack, until the cache counts it. If the cache has
+ * too many, the thread takes a chain from it, and gives all or some of it back before it counts that.
  *
  * A chain looks like a list of the program's, so this is never certain.
  */
@@ -28,8 +28,8 @@ static bool may_move(struct tcmalloc *g, const struct tcmalloc_cache *c, unsigne
 }
 
 /*
- * At least two blocks of one class, no more than are moved at once, none of them in a list. That of a cache which
- * lacks some may still lead on to those that stay in it.
+ * At least two blocks of one class, no more than are moved at once, none of them in a list. That of a
+ * cache which lacks some may still lead on to those that stay in it.
  */
 static bool is_chain(struct tcmalloc *g, const struct tcmalloc_cache *c, taddr at)
 {

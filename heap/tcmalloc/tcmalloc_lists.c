@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc_lists: a free block's first word leads to the next one. Lists are: of each span; of the transfer cache
- * of each class, which are chains; of each class in each thread cache.
+ * tcmalloc_lists: a free block's first word leads to the next one. Lists are: of each span; of the
+ * transfer cache of each class, which are chains; of each class in each thread cache.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@
 #define CACHE_SIZE 4096u
 
 /* The list that begins with @at: of span @p, or of spans of class @class (@p NULL). Returns its length. */
-static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, unsigned class, taddr at, taddr from)
+static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, unsigned class, taddr at,
+		       taddr from)
 {
 	uint64_t n = 0, i;
 
@@ -50,8 +51,8 @@ static void count(struct census_sum *sum, uint64_t n, uint64_t size)
 }
 
 /*
- * A span without a block in use is just being made or given back: all of its blocks are free, and its list may
- * be anything. It is not so for long.
+ * A span without a block in use is just being made or given back: all of its blocks are free, and its list
+ * may be anything. It is not so for long.
  */
 static void take_span(struct tcmalloc *g, const struct tcmalloc_span *p)
 {
@@ -94,8 +95,9 @@ static void take_central(struct tcmalloc *g, unsigned class)
 }
 
 /*
- * A thread counts what its cache has: before it puts a chain into its cache, and after it has given one back. So
- * if it counts more than there is, it may have a chain in hand; if it counts less, by one block, it is in free.
+ * A thread counts what its cache has: before it puts a chain into its cache, and after it has given one
+ * back. So if it counts more than there is, it may have a chain in hand; if it counts less, by one block,
+ * it is in free.
  */
 static void take_cache(struct tcmalloc *g, struct tcmalloc_cache *c)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcmalloc_spans: the page map has the first and the last page of each span; of spans of a class, all. Other
- * elements are old: a span that was joined with another leaves them. So the map is gone through from span to
- * span. All elements lead to memory of tcmalloc's own, also old ones.
+ * tcmalloc_spans: the page map has the first and the last page of each span; of spans of a class, all.
+ * Other elements are old: a span that was joined with another leaves them. So the map is gone through from
+ * span to span. All elements lead to memory of tcmalloc's own, also old ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@
 struct walk {
 	struct tcmalloc *g;
 	uint64_t next;			/* the page behind the span before */
+	uint64_t elements;		/* that were looked at: no more than there can be in memory */
 	uint64_t bytes[PLACES];		/* of spans: in use, free, free and given back to the system */
 	bool hole;
 };
@@ -105,7 +106,7 @@ static bool read_span(struct tcmalloc *g, taddr at, struct tcmalloc_span *p)
 	p->class = bits >> 16 & 0xff;
 	p->place = bits >> 24 & 3;
 	p->sampled = bits >> 26 & 1;
-	return pages && pages < UINT64_C(1) << (48 - g->page_shift) && page < UINT64_C(1) << (48 - g->page_shift);
+	return pages && (pages | page) >> (48 - g->page_shift) == 0;
 }
 
 /* How many blocks it has; their bits. false: it cannot be so. */
@@ -159,12 +160,13 @@ static void walk_leaf(struct walk *w, taddr leaf, uint64_t page)
 	const taddr end = leaf + tcmalloc_leaf_length(g) * 8;
 	const uint8_t *bytes;
 	uint64_t n, word;
+	taddr at = leaf;
 
 	add_meta(w->g, leaf, end);
-	for (taddr at = leaf; (bytes = snapshot_next_bytes(g->s, &at, end, &n, &w->hole)) && !g->no_memory; at += n)
+	for (; (bytes = snapshot_next_bytes(g->s, &at, end, &n, &w->hole)) && !g->no_memory; at += n)
 		for (uint64_t i = 0; i < n && !g->no_memory; i += 8) {
 			memcpy(&word, bytes + i, sizeof(word));
-			if (word)
+			if (word && w->elements++ < g->s->bytes / 8)
 				take_element(w, page + (at + i - leaf) / 8, word);
 		}
 }
@@ -175,14 +177,15 @@ static void walk_root(struct walk *w)
 	const taddr end = g->root + tcmalloc_root_length(g) * 8;
 	const uint8_t *bytes;
 	uint64_t n, leaf;
+	taddr at = g->root;
 
-	for (taddr at = g->root; (bytes = snapshot_next_bytes(g->s, &at, end, &n, &w->hole)) && !g->no_memory; at += n)
+	for (; (bytes = snapshot_next_bytes(g->s, &at, end, &n, &w->hole)) && !g->no_memory; at += n)
 		for (uint64_t i = 0; i < n; i += 8) {
 			memcpy(&leaf, bytes + i, sizeof(leaf));
 			if (!leaf)
 				continue;
-			if (leaf % 8)
-				tcmalloc_problem(g, at + i, "corrupt: the page map leads to " PRItaddr, (taddr)leaf);
+			if (leaf % 8 || w->elements > g->s->bytes / 8)
+				tcmalloc_problem(g, at + i, "corrupt: the page map has no leaf at " PRItaddr, (taddr)leaf);
 			else
 				walk_leaf(w, leaf, (at + i - g->root) / 8 * tcmalloc_leaf_length(g));
 		}
