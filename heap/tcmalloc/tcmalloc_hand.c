@@ -3,7 +3,7 @@
  * tcmalloc_hand: chains of blocks on their way between a thread cache and a central list. If the cache of
  * a thread has no block of a class, the thread takes a chain from the central list: once it has unlocked
  * that, nothing leads to the chain but registers and stack, until the cache counts it. If the cache has
- * too many, the thread takes a chain from it, and gives all or some of it back before it counts that.
+ * too many, the thread takes a chain from it, and returns all or some of it before it counts that.
  *
  * A chain looks like a list of the program's, so this is never certain.
  */

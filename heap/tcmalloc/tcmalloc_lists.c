@@ -51,7 +51,7 @@ static void count(struct census_sum *sum, uint64_t n, uint64_t size)
 }
 
 /*
- * A span without a block in use is just being made or given back: all of its blocks are free, and its list
+ * A span without a block in use is just being made or released: all of its blocks are free, and its list
  * may be anything. It is not so for long.
  */
 static void take_span(struct tcmalloc *g, const struct tcmalloc_span *p)

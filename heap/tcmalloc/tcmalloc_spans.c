@@ -28,7 +28,7 @@ struct walk {
 	struct tcmalloc *g;
 	uint64_t next;			/* the page behind the span before */
 	uint64_t elements;		/* that were looked at: no more than there can be in memory */
-	uint64_t bytes[PLACES];		/* of spans: in use, free, free and given back to the system */
+	uint64_t bytes[PLACES];		/* of spans: in use, free, free and released to the system */
 	bool hole;
 };
 
@@ -193,7 +193,7 @@ static void walk_root(struct walk *w)
 		tcmalloc_problem(g, g->root, "a part of the page map is not in the snapshot");
 }
 
-/* The page heap counts bytes: all, free, free and given back. */
+/* The page heap counts bytes: all, free, free and released. */
 static void compare(struct walk *w)
 {
 	struct tcmalloc *g = w->g;
