@@ -107,6 +107,8 @@ MUSL_CC ?= $(shell command -v musl-gcc)
 VICTIMS += $(if $(MUSL_CC),$(foreach v,hoard loser,build/victims/$(v)_musl build/victims/$(v)_musl_static))
 MIMALLOC := $(firstword $(wildcard /usr/lib/x86_64-linux-gnu/libmimalloc.so.2))
 VICTIMS += $(if $(MIMALLOC),build/victims/hoard_mimalloc)
+TCMALLOC := $(firstword $(wildcard /usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4))
+VICTIMS += $(if $(TCMALLOC),build/victims/hoard_tcmalloc)
 VICTIM_FLAGS := -O2 -g -pthread
 
 # A fuzzer is one function (tests/fuzz); driver.c calls it in `make check`, libFuzzer in `make fuzz`.
@@ -239,6 +241,10 @@ build/victims/lib%.so: tests/victims/lib%.c
 build/victims/%_mimalloc: tests/victims/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DHOARD_PREFIX=mi_ -DHOARD_USABLE=mi_usable_size -MMD -MP -o $@ $< $(MIMALLOC)
+
+build/victims/%_tcmalloc: tests/victims/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(VICTIM_FLAGS) -DHOARD_PREFIX=tc_ -DHOARD_USABLE=tc_malloc_size -MMD -MP -o $@ $< $(TCMALLOC)
 
 # Stripped, if static: nothing but structure shows what is in it.
 build/victims/%_musl: tests/victims/%.c

@@ -7,12 +7,14 @@
 #include "heap/jemalloc/jemalloc_census.h"
 #include "heap/mimalloc/mimalloc.h"
 #include "heap/musl/musl.h"
+#include "heap/tcmalloc/tcmalloc.h"
 
 const struct allocator allocators[] = {
 	{ "glibc", "glibc's malloc", glibc_census },
 	{ "jemalloc", "jemalloc", jemalloc_census },
 	{ "mimalloc", "mimalloc", mimalloc_census },
 	{ "musl", "musl's malloc", musl_census },
+	{ "tcmalloc", "tcmalloc", tcmalloc_census },
 	{ 0 },
 };
 

@@ -20,8 +20,8 @@ static bool is_allocators(uint64_t call)
 	}
 }
 
-static bool may_be_in(const struct snapshot *s, const struct snapshot_thread *t, const struct mapping *file,
-		      taddr lo, taddr hi)
+bool atwork_is_in_file(const struct snapshot *s, const struct snapshot_thread *t, const struct mapping *file,
+		       taddr lo, taddr hi)
 {
 	const struct mapping *m;
 
@@ -40,6 +40,6 @@ size_t atwork_in_file(const struct snapshot *s, const struct mapping *file, tadd
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nthreads; i++)
-		n += may_be_in(s, &s->threads[i], file, lo, hi);
+		n += atwork_is_in_file(s, &s->threads[i], file, lo, hi);
 	return n;
 }

@@ -8,14 +8,19 @@
 #ifndef MM_ATWORK_H
 #define MM_ATWORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "heap/snapshot/snapshot.h"
 
 /*
- * The number of threads that may be inside the allocator whose code is in the file of mapping @file. Those
- * that wait for a futex are only if it is in [lo, hi), where the allocator's locks are.
+ * May the thread be inside the allocator whose code is in the file of mapping @file? One that waits for a
+ * futex is only if that is in [lo, hi), where the allocator's locks are.
  */
+bool atwork_is_in_file(const struct snapshot *s, const struct snapshot_thread *t, const struct mapping *file,
+		       taddr lo, taddr hi);
+
+/* The number of threads for which that is so. */
 size_t atwork_in_file(const struct snapshot *s, const struct mapping *file, taddr lo, taddr hi);
 
 #endif

@@ -40,12 +40,13 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl",
+    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl heap/tcmalloc",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
     "heap/jemalloc": "base heap heap/snapshot",
     "heap/mimalloc": "base heap heap/snapshot",
     "heap/musl": "base heap heap/snapshot",
+    "heap/tcmalloc": "base heap heap/snapshot",
     "heap/reach": "base heap heap/snapshot",
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 

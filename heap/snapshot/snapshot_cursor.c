@@ -13,3 +13,22 @@ bool snapshot_cursor_turn(struct snapshot_cursor *v, taddr at)
 	v->bytes = p->bytes;
 	return true;
 }
+
+const uint8_t *snapshot_next_bytes(const struct snapshot *s, taddr *at, taddr end, uint64_t *n, bool *hole)
+{
+	while (*at < end) {
+		const uint8_t *bytes = snapshot_bytes(s, *at, n);
+		enum snapshot_kind kind;
+
+		if (bytes && *n >= sizeof(uint64_t)) {
+			*n = (*n < end - *at ? *n : end - *at) & ~UINT64_C(7);
+			return bytes;
+		}
+		kind = snapshot_extent(s, *at, n);
+		if (kind == SNAPSHOT_NOTHING)
+			return NULL;
+		*hole |= kind == SNAPSHOT_MISSING;
+		*at += *n > 8 ? *n & ~UINT64_C(7) : 8;
+	}
+	return NULL;
+}

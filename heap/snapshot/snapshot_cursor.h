@@ -35,6 +35,13 @@ static inline bool snapshot_cursor_word(struct snapshot_cursor *v, taddr at, uin
 	return true;
 }
 
+/*
+ * From @at on, and before @end: the next bytes that the snapshot has, and that are not zero for certain; whole
+ * words of them. @at is moved there; it and @end are multiples of 8. NULL: there are no more. *@hole becomes true
+ * if some that were skipped are not known.
+ */
+const uint8_t *snapshot_next_bytes(const struct snapshot *s, taddr *at, taddr end, uint64_t *n, bool *hole);
+
 /* The word at @at will be read soon. */
 static inline void snapshot_cursor_prefetch(const struct snapshot_cursor *v, taddr at)
 {

@@ -169,11 +169,13 @@ sys.stdin.read()
 """
 
 
+# a malloc that no census knows; it has a function of tcmalloc's
+UNKNOWN = VICTIMS / "libbump.so"
+
+
 def test_another_allocator_besides():
     """Its blocks are not listed, and the report says so: also if glibc's malloc was used as well."""
-    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4")
-    if not library.exists():
-        pytest.skip("optional: tcmalloc is not installed")
+    library = UNKNOWN
     program = subprocess.Popen(["/usr/bin/python3", "-c", TWO_ALLOCATORS], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                env=dict(os.environ, LD_PRELOAD=str(library)))
     try:
@@ -181,7 +183,7 @@ def test_another_allocator_besides():
         report = scan("-p", program.pid).json()
         assert report["totals"]["live_blocks"] >= 10
         other = report["scan"]["heap"]["other_allocator"]
-        assert other.startswith("tcmalloc (libtcmalloc_minimal.so.4")
+        assert other.startswith("tcmalloc (libbump.so")
         assert any(f"{other} are not listed" in n for n in report["notes"])
         text = scan("-p", program.pid, form="text")
         assert text.status == 0
@@ -191,15 +193,9 @@ def test_another_allocator_besides():
     assert program.returncode == 0
 
 
-ALLOCATORS = {"tcmalloc": "libtcmalloc_minimal.so.4"}
-
-
-@pytest.mark.parametrize("name", ALLOCATORS)
-def test_another_allocator_alone(victim, name):
+def test_another_allocator_alone(victim):
     """Nothing can be listed: a failure, which names the allocator and what works with it."""
-    library = pathlib.Path("/usr/lib/x86_64-linux-gnu") / ALLOCATORS[name]
-    if not library.exists():
-        pytest.skip(f"optional: {name} is not installed")
+    name, library = "tcmalloc", UNKNOWN
     v = victim("families", env={**os.environ, "LD_PRELOAD": str(library)})
     text, report = scan("-p", v.pid, form="text"), scan("-p", v.pid)
     reason = f"its allocator is {name} ({library.name.partition('.so')[0]}"

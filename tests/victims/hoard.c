@@ -55,9 +55,35 @@ static void *own_memalign(size_t align, size_t n);
 static void own_free(void *p);
 #endif
 
+/* Blocks that are older than tcmalloc's first constructor: of these it said that 0 bytes are usable. */
+static void *early[16];
+static unsigned nearly;
+
 static void *put(void *p)
 {
-	return census_table_put(p, p ? HOARD_USABLE(p) : 0);
+	const size_t size = p ? HOARD_USABLE(p) : 0;
+
+	if (p && !size && nearly < sizeof(early) / sizeof(*early))
+		early[nearly++] = p;
+	return census_table_put(p, size);
+}
+
+static void forget(const void *p)
+{
+	for (unsigned i = 0; p && i < nearly; i++)
+		early[i] = early[i] == p ? NULL : early[i];
+}
+
+static void measure_again(void)
+{
+	const unsigned n = nearly;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!early[i])
+			continue;
+		census_table_begin(early[i]);
+		(void)put(early[i]);
+	}
 }
 
 void *OWN(malloc)(size_t n)
@@ -82,6 +108,7 @@ void *OWN(realloc)(void *p, size_t n)
 {
 	void *q;
 
+	forget(p);
 	census_table_begin(p);
 	q = REAL(realloc)(p, n);
 	if (!q && n)
@@ -91,6 +118,7 @@ void *OWN(realloc)(void *p, size_t n)
 
 void OWN(free)(void *p)
 {
+	forget(p);
 	census_table_begin(p);
 	REAL(free)(p);
 	census_table_end();
@@ -106,6 +134,23 @@ int posix_memalign(void **out, size_t align, size_t n)
 {
 	*out = memalign(align, n);
 	return *out ? 0 : ENOMEM;
+}
+
+/* C++'s new and delete, which tcmalloc has, and calls itself to be able to say what is usable. */
+void *_Znwm(size_t n)
+{
+	void *p;
+
+	census_table_begin(NULL);
+	p = REAL(malloc)(n);
+	if (nearly < sizeof(early) / sizeof(*early))
+		early[nearly++] = p;
+	return census_table_put(p, 0);
+}
+
+void _ZdlPv(void *p)
+{
+	free(p);
 }
 #endif
 
@@ -305,6 +350,7 @@ int main(int argc, char **argv)
 {
 	const size_t blocks = argc > 2 ? strtoull(argv[2], NULL, 0) : 100000;
 
+	measure_again();
 	mode = argc > 1 ? argv[1] : "all";
 	nworkers = argc > 3 ? strtoull(argv[3], NULL, 0) : 8;
 	if (is("plain"))

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tcmalloc_hand: chains of blocks on their way between a thread cache and a central list. If the cache of
+ * a thread has no block of a class, the thread takes a chain from the central list: once it has unlocked
+ * that, nothing leads to the chain but registers and stack, until the cache counts it. If the cache has
+ * too many, the thread takes a chain from it, and returns all or some of it before it counts that.
+ *
+ * A chain looks like a list of the program's, so this is never certain.
+ */
+#include "heap/atwork.h"
+#include "heap/tcmalloc/tcmalloc.h"
+
+#define WORDS 128u
+
+/* The cache of the thread; NULL: it has none, or that is not known. */
+static const struct tcmalloc_cache *cache_of(const struct tcmalloc *g, const struct snapshot_thread *t)
+{
+	for (size_t i = 0; i < g->ncaches; i++)
+		if (g->caches[i].thread == t->regs.fs_base)
+			return &g->caches[i];
+	return NULL;
+}
+
+/* Can the thread of @c have a chain of the class in hand? */
+static bool may_move(struct tcmalloc *g, const struct tcmalloc_cache *c, unsigned class)
+{
+	return !c || c->lacks || !tcmalloc_word_or_0(g, c->at + class * TCMALLOC_LIST_BYTES);
+}
+
+/*
+ * At least two blocks of one class, no more than are moved at once, none of them in a list. That of a
+ * cache which lacks some may still lead on to those that stay in it.
+ */
+static bool is_chain(struct tcmalloc *g, const struct tcmalloc_cache *c, taddr at)
+{
+	unsigned class = 0, n = 0;
+	uint64_t i;
+
+	while (at && n <= g->classes[class].batch) {
+		const struct tcmalloc_span *p = tcmalloc_block_at(g, at, &i);
+
+		if (!p || !p->class || (class && p->class != class))
+			return false;
+		class = p->class;
+		if (tcmalloc_is_free(g, p, i)) {
+			if (!c || !c->lacks)
+				return false;
+			break;
+		}
+		n++;
+		if (!tcmalloc_word(g, at, &at))
+			return false;
+	}
+	return n > 1 && n <= g->classes[class].batch && may_move(g, c, class);
+}
+
+static bool has_chain(struct tcmalloc *g, const struct snapshot_thread *t)
+{
+	const struct tcmalloc_cache *c = cache_of(g, t);
+	const struct user_regs_struct *r = &t->regs;
+	const uint64_t registers[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
+				       r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+
+	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++)
+		if (is_chain(g, c, registers[i]))
+			return true;
+	for (unsigned i = 0; i < WORDS; i++)
+		if (is_chain(g, c, tcmalloc_word_or_0(g, t->sp + 8 * i)))
+			return true;
+	return false;
+}
+
+/* Is the thread of @c one that is known and stopped? */
+static bool has_thread(const struct tcmalloc *g, const struct tcmalloc_cache *c)
+{
+	for (size_t i = 0; i < g->s->nthreads; i++)
+		if (g->s->threads[i].known && !g->s->threads[i].running && g->s->threads[i].regs.fs_base == c->thread)
+			return true;
+	return false;
+}
+
+void tcmalloc_look_for_chains(struct tcmalloc *g)
+{
+	for (size_t i = 0; i < g->s->nthreads; i++) {
+		const struct snapshot_thread *t = &g->s->threads[i];
+
+		/* what it has in its registers is not known */
+		g->c->unsure += !t->known || t->running;
+		if (t->known && atwork_is_in_file(g->s, t, g->file, g->data_lo, g->data_hi))
+			g->c->unsure += has_chain(g, t);
+	}
+	for (size_t i = 0; i < g->ncaches; i++)
+		g->c->unsure += g->caches[i].lacks && !has_thread(g, &g->caches[i]);
+}
