@@ -6,7 +6,6 @@
 
 #include "attach/rules/rulefile.h"
 #include "attach/rules/ruletext.h"
-#include "attach/target/linker.h"
 #include "base/log.h"
 
 bool sampling_check_can_sample(const struct rule *rule)
@@ -79,20 +78,4 @@ int sampling_check_rules(const struct ruleset *set)
 		return 0;
 	log_error("--budget: no function is to be watched whose result is a block");
 	return -EINVAL;
-}
-
-int sampling_check_allocator(const struct modules *ms)
-{
-	const struct module *m = linker_binds(ms, "malloc");
-
-	if (m && module_is_glibc(m))
-		return 0;
-	if (m)
-		log_error("--budget works with glibc's malloc only, and here malloc is that of %s", m->name);
-	else
-		log_error(
-			"--budget works with glibc's malloc only, and here it is not known where malloc is");
-	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every "
-		 "call is seen, of any malloc");
-	return -ENOTSUP;
 }

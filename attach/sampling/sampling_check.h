@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 
-struct modules;
 struct rule;
 struct ruleset;
 
@@ -23,8 +22,5 @@ bool sampling_check_can_sample(const struct rule *rule);
 
 /* 0, or -EINVAL (logged): these rules cannot be watched with a budget. */
 must_check int sampling_check_rules(const struct ruleset *set);
-
-/* 0, or -ENOTSUP (logged): the target does not use glibc's malloc. */
-must_check int sampling_check_allocator(const struct modules *ms);
 
 #endif
