@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampling_heaps: the allocators of the target that can answer what became of a block
- * (attach/sampling/blocks/block_heap.h): which those are, and whose a block is.
+ * (attach/sampling/blocks/block_heap.h): which those are, and whose a block is. A program may have both: one
+ * whose Rust code uses a jemalloc of its own, say.
  */
 #ifndef MM_SAMPLING_HEAPS_H
 #define MM_SAMPLING_HEAPS_H
@@ -15,7 +16,8 @@
 struct modules;
 
 struct sampling_heaps {
-	struct block_heap *glibc;
+	/* NULL: it is not there */
+	struct block_heap *glibc, *jemalloc;
 };
 
 /* 0; -ENOTSUP (logged): what malloc gives out is of no heap that can answer; -ENOMEM. */

@@ -3,7 +3,9 @@
  * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was truly
  * allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-j]
+ *
+ * The blocks are glibc's, or (-j) those of the jemalloc that is in LD_PRELOAD.
  *
  * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
  * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
@@ -24,6 +26,7 @@
 
 #include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/blocks/glibc_heap.h"
+#include "attach/sampling/blocks/jemalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 
@@ -258,16 +261,27 @@ static void print(const struct block_poll_sums *s)
 	printf("}\n");
 }
 
+/* The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be found. */
+static int open_heap(pid_t pid, bool jemalloc)
+{
+	const struct timespec pause = { 0, 1000000 };
+	struct jemalloc_map map;
+
+	for (unsigned i = 0; i < 5000 && !atomic_load(&told->n); i++)
+		nanosleep(&pause, NULL);
+	return jemalloc ? jemalloc_heap_new(pid, &map, &heap) : glibc_heap_new(&heap);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = 20;
 	unsigned threads = 1;
 	uint64_t seed = 1;
-	bool standing = true;
+	bool standing = true, jemalloc = false;
 	struct block_poll *f;
 	pid_t pid;
 
-	for (int c; (c = getopt(argc, argv, "s:t:S:a")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:t:S:aj")) != -1;) {
 		if (c == 's')
 			seconds = atof(optarg);
 		else if (c == 't')
@@ -276,6 +290,8 @@ int main(int argc, char **argv)
 			seed = (uint64_t)atoi(optarg);
 		else if (c == 'a')
 			standing = false;
+		else if (c == 'j')
+			jemalloc = true;
 		else
 			return 2;
 	}
@@ -284,7 +300,7 @@ int main(int argc, char **argv)
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
 		_exit(run_child(threads, seed));
-	if (pid < 0 || glibc_heap_new(&heap) < 0 || block_poll_new(pid, over, NULL, &f) < 0)
+	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0)
 		return 3;
 	follow(f, seconds, standing);
 	print(block_poll_sums(f));
