@@ -300,8 +300,11 @@ int main(int argc, char **argv)
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
 		_exit(run_child(threads, seed));
-	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0)
+	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
+		if (pid > 0)
+			kill(pid, SIGKILL);
 		return 3;
+	}
 	follow(f, seconds, standing);
 	print(block_poll_sums(f));
 	kill(pid, SIGKILL);
