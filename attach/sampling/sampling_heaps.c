@@ -14,16 +14,20 @@ static void refuse(const struct module *m, const char *why)
 	if (*why)
 		log_error("--budget: %s", why);
 	else if (m)
-		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here malloc is that of %s",
+		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here "
+			  "malloc is that of %s",
 			  m->name);
 	else
-		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here it is not known "
-			  "where malloc is");
-	log_hint("what became of a block is read from what these keep about it; without --budget every call is "
-		 "seen, of any malloc");
+		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here it is "
+			  "not known where malloc is");
+	log_hint("what became of a block is read from what these keep about it; without --budget every call "
+		 "is seen, of any malloc");
 }
 
-/* jemalloc, if one is there whose layout is known. Otherwise @why says what is not known; "": there is none. */
+/*
+ * jemalloc, if one is there whose layout is known. Otherwise @why says what is not known; "": there is
+ * none.
+ */
 static int open_jemalloc(pid_t pid, struct jemalloc_map *map, struct block_heap **out, char *why, size_t n)
 {
 	int r = jemalloc_heap_new(pid, map, out);
@@ -33,10 +37,13 @@ static int open_jemalloc(pid_t pid, struct jemalloc_map *map, struct block_heap 
 		block_heap_free(*out);
 		*out = NULL;
 		r = -ENOTSUP;
-		snprintf(why, n, "jemalloc's huge page allocator (opt.hpa) is on: what it keeps free cannot be read");
+		snprintf(why, n,
+			 "jemalloc's huge page allocator (opt.hpa) is on: what it keeps free cannot be read");
 	} else if (r == -ENODATA) {
-		snprintf(why, n, "jemalloc %s is there, but no thread's cache of it was found (tcache:false, or "
-				 "threads that glibc has not made)", map->text);
+		snprintf(why, n,
+			 "jemalloc %s is there, but no thread's cache of it was found (tcache:false, or "
+			 "threads that glibc has not made)",
+			 map->text);
 	} else if (r < 0) {
 		snprintf(why, n, "%s", map->unread);
 	}
@@ -77,7 +84,10 @@ void sampling_heaps_close(struct sampling_heaps *h)
 	*h = (struct sampling_heaps){ 0 };
 }
 
-/* The page map knows all of jemalloc's blocks; a word before a block of jemalloc's may look like glibc's head. */
+/*
+ * The page map knows all of jemalloc's blocks; a word before a block of jemalloc's may look like glibc's
+ * head.
+ */
 bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
 {
 	return (h->jemalloc && h->jemalloc->born(h->jemalloc, hit, out)) ||

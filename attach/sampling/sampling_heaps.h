@@ -25,6 +25,7 @@ must_check int sampling_heaps_open(pid_t pid, const struct modules *ms, struct s
 void sampling_heaps_close(struct sampling_heaps *h);
 
 /* Describe a block that was just given out. false: it is of no heap that is known. */
-bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out);
+bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit,
+			 struct block_birth *out);
 
 #endif

@@ -17,8 +17,8 @@
 
 /*
  * What is to be known of the block at @block, just given out. false: it is none. The trap has read words at
- * another offset if it was planted before it was known that the wrapper puts a header of its own in front of the
- * block.
+ * another offset if it was planted before it was known that the wrapper puts a header of its own in front
+ * of the block.
  */
 static bool describe(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
 		     taddr block, struct block_birth *out)
@@ -118,7 +118,8 @@ static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr bl
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
 }
 
-static int take(struct sampling *s, uint32_t site, const struct record_hit *hit, const struct block_birth *birth)
+static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
+		const struct block_birth *birth)
 {
 	uint64_t now_ns = hit->head.time_ns;
 	uint32_t number, i, known = s->stacks.n;

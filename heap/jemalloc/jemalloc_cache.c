@@ -19,7 +19,8 @@ bool jemalloc_cache_is(const struct jemalloc_version *v, taddr at, taddr lo, con
 	if (!at)
 		return false;
 	if (v->caches_point_back)
-		return first && word(first + SLOW_CACHE, lo, words, n) == at && word(at + CACHE_BINS, lo, words, n);
+		return first && word(first + SLOW_CACHE, lo, words, n) == at &&
+		       word(at + CACHE_BINS, lo, words, n);
 	return word(at + CACHE_DESCRIPTOR, lo, words, n) == at + CACHE_SMALL &&
 	       word(at + CACHE_DESCRIPTOR + 8, lo, words, n) == at + CACHE_LARGE &&
 	       word(at + CACHE_SMALL + BIN_STACK, lo, words, n);
@@ -46,11 +47,11 @@ static struct jemalloc_cache_bin bin_by_bits(taddr at, const uint64_t *w)
 static struct jemalloc_cache_bin bin_by_end(taddr at, const uint64_t *w, taddr *before)
 {
 	const taddr end = w[BIN_STACK / 8], lo = *before ? *before : end - 8 * SLOTS_USUAL;
+	const uint64_t slots = end > lo ? (end - lo) / 8 : 0;
 
 	*before = end;
 	return (struct jemalloc_cache_bin){ .at = at, .end = end,
-					    .slots = end > lo && (end - lo) / 8 <= SLOTS_MOST ? (uint32_t)((end - lo) / 8)
-											     : 0 };
+					    .slots = slots <= SLOTS_MOST ? (uint32_t)slots : 0 };
 }
 
 /* From the beginning of a cache: the bin of class @i. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jemalloc_cache: the layout of a thread's cache (tcache_t), which is in its TLS; and what words that were read
- * from a running process say about it. Pure. doc/jemalloc-heap.md has the drawing.
+ * jemalloc_cache: the layout of a thread's cache (tcache_t), which is in its TLS; and what words that were
+ * read from a running process say about it. Pure. doc/jemalloc-heap.md has the drawing.
  */
 #ifndef MM_JEMALLOC_CACHE_H
 #define MM_JEMALLOC_CACHE_H
@@ -37,7 +37,8 @@ struct jemalloc_version;
 #define BIN_STACK 16u
 
 #define JEMALLOC_CACHE_CLASSES 73u	/* up to 8 MiB, which no cache exceeds (5.3) */
-#define JEMALLOC_CACHE_BYTES (CACHE_LARGE + (JEMALLOC_CACHE_CLASSES - 36) * BIN)	/* of either version */
+/* of a cache, in either version */
+#define JEMALLOC_CACHE_BYTES (CACHE_LARGE + (JEMALLOC_CACHE_CLASSES - 36) * BIN)
 
 /* What is in a cache of one size class is in the slots before @end, the one put there last in the lowest. */
 struct jemalloc_cache_bin {
@@ -50,13 +51,16 @@ struct jemalloc_cache_bin {
 bool jemalloc_cache_is(const struct jemalloc_version *v, taddr at, taddr lo, const uint64_t *words, size_t n);
 
 /*
- * If there is a cache at @at, whose bytes were read as @words: the address of a word that must be @value. It may
- * be anywhere.
+ * If there is a cache at @at, whose bytes were read as @words: the address of a word that must be @value.
+ * It may be anywhere.
  */
 taddr jemalloc_cache_proof(const struct jemalloc_version *v, taddr at,
 			   const uint64_t words[JEMALLOC_CACHE_BYTES / 8], uint64_t *value);
 
-/* The bins of the cache at @at, read as @words: of each size class. Bins whose slots contradict are left out. */
+/*
+ * The bins of the cache at @at, read as @words: of each size class. Bins whose slots contradict are left
+ * out.
+ */
 void jemalloc_cache_bins(const struct jemalloc_version *v, taddr at,
 			 const uint64_t words[JEMALLOC_CACHE_BYTES / 8],
 			 struct jemalloc_cache_bin out[JEMALLOC_CACHE_CLASSES]);

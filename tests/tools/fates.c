@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was truly
- * allocated and freed (fates_child.h).
+ * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
+ * truly allocated and freed (fates_child.h).
  *
  *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-j]
  *
@@ -102,7 +102,8 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 
 static bool describe(const struct truth *t, struct block_birth *out)
 {
-	const struct block_hit hit = { .addr = t->addr, .head = t->head, .words = { t->words[0], t->words[1] },
+	const struct block_hit hit = { .addr = t->addr, .head = t->head,
+				       .words = { t->words[0], t->words[1] },
 				       .has_head = true, .has_words = true };
 
 	return heap->born(heap, &hit, out);
@@ -261,7 +262,10 @@ static void print(const struct block_poll_sums *s)
 	printf("}\n");
 }
 
-/* The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be found. */
+/*
+ * The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be
+ * found.
+ */
 static int open_heap(pid_t pid, bool jemalloc)
 {
 	const struct timespec pause = { 0, 1000000 };

@@ -77,7 +77,8 @@ static int add_table(const struct table *t, struct elfslots *out)
 static int add_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const struct elfsyms *syms,
 		       const GElf_Shdr *got, struct elfslots *out)
 {
-	struct table t = { .elf = elf, .functions = syms, .relocations = elf_getdata(scn, NULL), .got = *got };
+	struct table t = { .elf = elf, .functions = syms, .got = *got,
+			   .relocations = elf_getdata(scn, NULL) };
 	Elf_Scn *symbols = sh->sh_link ? elf_getscn(elf, sh->sh_link) : NULL;
 	GElf_Shdr linked;
 

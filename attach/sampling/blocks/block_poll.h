@@ -9,11 +9,11 @@
  *	                │                                                                │
  *	                └─ freed, which is certain ──▶ gone  ◀──── seen to be freed ─────┘
  *
- * What a look reads, and what it means, is up to the block's allocator (block_heap.h): with glibc's malloc the
- * words around the block's head and its first words, of many blocks in one process_vm_readv. Only resident pages are read (/proc/PID/pagemap): a page
- * that free has returned to the kernel would be created again by our reading, and one that was swapped out
- * would be fetched. If the page of its head was returned, the block is gone. If it is swapped out, there is
- * no look this time.
+ * What a look reads, and what it means, is up to the block's allocator (block_heap.h): with glibc's malloc
+ * the words around the block's head and its first words, of many blocks in one process_vm_readv. Only
+ * resident pages are read (/proc/PID/pagemap): a page that free has returned to the kernel would be created
+ * again by our reading, and one that was swapped out would be fetched. If the page of its head was
+ * returned, the block is gone. If it is swapped out, there is no look this time.
  *
  * GONE: a change that only the allocator makes, or the address was allocated again. SAME: in use, of the same
  * size, and at least one of words 0 and 1 is unchanged since the look before. Whether that word tells blocks
@@ -83,8 +83,9 @@ must_check int block_poll_new(pid_t pid, block_poll_over *over, void *ctx, struc
 void block_poll_free(struct block_poll *f);	/* does not call over(); NULL is fine */
 
 /*
- * Track the block that its heap has described as @birth (if its words were not read, a block of glibc's that is
- * freed before its first look is seldom known to be gone). @birth_ns, as all times here: CLOCK_MONOTONIC.
+ * Track the block that its heap has described as @birth (if its words were not read, a block of glibc's
+ * that is freed before its first look is seldom known to be gone). @birth_ns, as all times here:
+ * CLOCK_MONOTONIC.
  *
  * If a block at that address is tracked already, it is gone (over() is called). 0; -ENOSPC: BLOCK_POLL_MAX;
  * -EINVAL: it is too large; -ENOMEM.

@@ -2,13 +2,14 @@
 /*
  * jemalloc_cached: which of some blocks are in a cache of a thread, read while all threads run.
  *
- * The caches are listed again every second (thread_tls.h): a new thread's is not known until then, nor is one that
- * the program has made itself (tcache.create). Of each cache only the bins of the size classes in question are
- * read, their heads and slots together.
+ * The caches are listed again every second (thread_tls.h): a new thread's is not known until then, nor is
+ * one that the program has made itself (tcache.create). Of each cache only the bins of the size classes in
+ * question are read, their heads and slots together.
  *
- * What is read is not of one moment. While a thread puts a block into its cache, the topmost slot has another
- * one for an instruction; and while it empties the cache, blocks are in it that are free already, and may belong
- * to another thread. So a block counts as cached only if two readings, some microseconds apart, have found it.
+ * What is read is not of one moment. While a thread puts a block into its cache, the topmost slot has
+ * another one for an instruction; and while it empties the cache, blocks are in it that are free already,
+ * and may belong to another thread. So a block counts as cached only if two readings, some microseconds
+ * apart, have found it.
  */
 #ifndef MM_JEMALLOC_CACHED_H
 #define MM_JEMALLOC_CACHED_H
@@ -34,7 +35,8 @@ struct jemalloc_cached {
 	size_t n, room;
 	uint64_t listed_ns;		/* when */
 	bool wanted[JEMALLOC_CACHE_CLASSES];
-	struct addrmap blocks;		/* in question: address -> in which readings it was in a cache, a bit each */
+	/* in question: address -> in which readings it was in a cache, a bit each */
+	struct addrmap blocks;
 	/* the reading that is under way */
 	struct remote_read_piece *pieces;
 	size_t npieces, piece_room;

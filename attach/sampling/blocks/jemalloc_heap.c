@@ -59,7 +59,8 @@ static taddr leaf_of(struct jemalloc_heap *h, taddr at)
 	if (known)
 		return *known;
 	for (unsigned level = 0; level < jemalloc_map_tables(&h->map); level++)
-		if (!read_words(h, jemalloc_map_step(&h->map, level, table, at), &table, sizeof(table)) || !table)
+		if (!read_words(h, jemalloc_map_step(&h->map, level, table, at), &table, sizeof(table)) ||
+		    !table)
 			return 0;
 	(void)!addrmap_put(&h->leaves, number, &table);
 	return table;
@@ -98,7 +99,8 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	if (!at || !read_words(h, at, words, 8 * nwords))
 		return false;
 	place = jemalloc_map_place(&h->map, words);
-	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = place.size, .usable = place.size };
+	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = place.size,
+				     .usable = place.size };
 	if (hit->has_words)
 		keep_words(hit, place.size, &out->words);
 	return place.size;
@@ -180,7 +182,8 @@ static enum block_sign sign_of(const struct jemalloc_heap *h, const struct item 
 		return BLOCK_FREED;
 	if (i->place.size != tracked_bytes(i->look->b))
 		return BLOCK_RESIZED;
-	use = has(&i->of_extent) ? jemalloc_map_use(&h->map, &i->place, i->extent, i->look->addr) : JEMALLOC_UNSURE;
+	use = has(&i->of_extent) ? jemalloc_map_use(&h->map, &i->place, i->extent, i->look->addr)
+				 : JEMALLOC_UNSURE;
 	if (use != JEMALLOC_USED)
 		return use == JEMALLOC_FREE ? BLOCK_FREED : BLOCK_UNSEEN;
 	switch (jemalloc_cached_answer(&h->cached, i->look->addr)) {
@@ -198,10 +201,10 @@ static void compare_words(const struct item *i, struct chunkstate *now)
 {
 	const struct chunkstate *before = &i->look->b->state;
 	const bool none = !has(&i->pieces[FIRST_WORDS]);
+	const uint8_t nwords = none ? 0 : (uint8_t)(i->pieces[FIRST_WORDS].n / 8);
 	unsigned changed;
 
-	chunkstate_keep(&(struct chunkstate_look){ .block = i->look->addr,
-						   .nwords = none ? 0 : (uint8_t)(i->pieces[FIRST_WORDS].n / 8),
+	chunkstate_keep(&(struct chunkstate_look){ .block = i->look->addr, .nwords = nwords,
 						   .words = { i->words[0], i->words[1] } },
 			now);
 	changed = chunkstate_changed(before, now);

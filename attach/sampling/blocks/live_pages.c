@@ -19,7 +19,8 @@ static uint64_t *entries_of(struct live_pages *p, uint64_t part)
 	if (known)
 		return *known;
 	entries = calloc(PART, sizeof(*entries));
-	if (entries && pread(p->pagemap, entries, PART * sizeof(*entries), (off_t)(part * PART * sizeof(*entries))) < 0) {
+	if (entries && pread(p->pagemap, entries, PART * sizeof(*entries),
+			     (off_t)(part * PART * sizeof(*entries))) < 0) {
 		free(entries);
 		entries = NULL;
 	}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live_pages: the memory of a running process, page by page as it is asked for: a source of a snapshot
- * (heap/snapshot/snapshot.h), so that what a census finds in a copy can be looked for without one, and without
- * stopping the process. Only pages that are in memory are read, each once, and not more than LIVE_PAGES_MOST.
+ * (heap/snapshot/snapshot.h), so that what a census finds in a copy can be looked for without one, and
+ * without stopping the process. Only pages that are in memory are read, each once, and not more than
+ * LIVE_PAGES_MOST.
  */
 #ifndef MM_LIVE_PAGES_H
 #define MM_LIVE_PAGES_H

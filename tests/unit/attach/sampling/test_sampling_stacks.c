@@ -62,7 +62,8 @@ static bool hit(uint32_t i, unsigned n, uint64_t now_ns)
 	sampling_stacks_see(&s, i, 48, now_ns);
 	if (!sampling_stacks_wants(&s, i, &instead))
 		return false;
-	assert_int_equal(block_poll_add(poll, &(struct block_birth){ .addr = address(n), .bytes = 48 }, i, now_ns), 0);
+	assert_int_equal(
+		block_poll_add(poll, &(struct block_birth){ .addr = address(n), .bytes = 48 }, i, now_ns), 0);
 	assert_int_equal(sampling_stacks_hold(&s, i, address(n)), 0);
 	return true;
 }
