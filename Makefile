@@ -330,6 +330,7 @@ REAL := build/real/ovs_leak.so build/real/allocs_static \
 	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \
 	$(if $(wildcard /usr/include/talloc.h),build/real/talloc_leak) \
 	$(if $(wildcard /usr/include/apr-1.0/apr_pools.h),build/real/apr_leak) \
+	$(if $(and $(RUSTC),$(wildcard build/jemalloc/librjem.a)),build/real/jemallocated) \
 	$(if $(MUSL_CC),build/real/allocs_musl build/real/allocs_musl_static)
 REAL_CFLAGS := -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP
 
@@ -354,6 +355,11 @@ build/real/talloc_leak: tests/real/targets/talloc_leak.c
 build/real/apr_leak: tests/real/targets/apr_leak.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(REAL_CFLAGS) -isystem /usr/include/apr-1.0 -s -o $@ $< -lapr-1
+
+# With a jemalloc of its own (doc/jemalloc-heap.md says how that library is made).
+build/real/jemallocated: tests/real/targets/jemallocated.rs build/jemalloc/librjem.a
+	@mkdir -p $(@D)
+	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $< -L build/jemalloc -l static=rjem -l pthread -l dl -l m
 
 build/real/%_static: tests/real/targets/%.c
 	@mkdir -p $(@D)

@@ -72,7 +72,9 @@ def test_functions_are_there(pack):
     for module, function in functions(pack):
         held = [f for f in files if any(fnmatch.fnmatch(name, module) for name in (f.name, f.resolve().name))]
         assert module == GONE or held, f"{module}: none of {files}"
-        assert module == GONE or any(function in symbols(f) for f in held), f"{function} is not in {held}"
+        # the same functions with the prefix of a Rust crate's own copy, which is in no package
+        name = function.removeprefix("_rjem_")
+        assert module == GONE or any(name in symbols(f) for f in held), f"{function} is not in {held}"
 
 
 def probes(*arguments):

@@ -151,10 +151,10 @@ const struct help_topic help_topics[] = {
 	{ .name = "budget", .what = "what a watch may cost the target", .subject = ABOUT_BUDGET,
 	  .examples = {
 		  { "mmattach -n my_service -d 8h --budget 1% -o a.mmt", "" },
-		  { "mmattach -n my_service -d 1h --sample 512K", "as root; also jemalloc" },
+		  { "mmattach -n my_service -d 1h --sample 512K", "as root; any allocator" },
 	  },
 	  .text = "With a budget not every call is seen: the leaks of each stack are estimated from\n"
-		  "samples, with an interval of 95 %. Only for glibc's malloc, and not with --in,\n"
+		  "samples, with an interval of 95 %. Only for glibc and jemalloc, not with --in,\n"
 		  "--from, --until, --thread, --module, --growth, --sizes exact, --free-stacks,\n"
 		  "--verdicts yes, --max-pause or -- PROGRAM. doc/production.md is a guide.\n" },
 	{ .name = "stacks", .what = "how stacks are recorded and shown", .subject = ABOUT_STACKS,

@@ -123,6 +123,14 @@ static int32_t rel32(const uint8_t *p)
 	return rel;
 }
 
+/* Is the slot filled with the target? */
+static bool leads_to(const struct elfslot *slot, const struct callsite_target *target)
+{
+	if (!*slot->name)
+		return target->addr && slot->addr == target->addr;
+	return target->name && !strcmp(slot->name, target->name);
+}
+
 static int find_slots(struct search *s)
 {
 	size_t n;
@@ -131,7 +139,7 @@ static int find_slots(struct search *s)
 
 	for (size_t i = 0; i < n; i++) {
 		for (size_t t = 0; !rc && t < s->ntargets; t++) {
-			if (s->targets[t].name && !strcmp(slots[i].name, s->targets[t].name))
+			if (leads_to(&slots[i], &s->targets[t]))
 				rc = goals_add(&s->slots, slots[i].slot, (uint32_t)t);
 		}
 	}

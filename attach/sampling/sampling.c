@@ -136,7 +136,9 @@ int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint
 	s->probes = calloc(planting->nrules + 1, sizeof(*s->probes));
 	for (size_t i = 0; s->probes && i < planting->nrules; i++)
 		s->probes[i] = NO_PROBE;
-	r = s->probes ? block_poll_new(pid, 0, over, s, &s->poll) : -ENOMEM;
+	r = s->probes ? sampling_heaps_open(pid, planting->modules, &s->heaps) : -ENOMEM;
+	if (r == 0)
+		r = block_poll_new(pid, over, s, &s->poll);
 	sampling_stacks_init(&s->stacks, s->poll, 0);
 	if (r == 0)
 		r = sampling_targets_init(&s->targets, planting);
@@ -149,6 +151,7 @@ void sampling_free(struct sampling *s)
 	if (!s)
 		return;
 	block_poll_free(s->poll);
+	sampling_heaps_close(&s->heaps);
 	sampling_parents_fini(&s->parents);
 	sampling_stacks_fini(&s->stacks);
 	sampling_sites_fini(&s->sites);

@@ -6,7 +6,6 @@
 
 #include "attach/rules/rulefile.h"
 #include "attach/rules/ruletext.h"
-#include "attach/target/linker.h"
 #include "base/log.h"
 
 bool sampling_check_can_sample(const struct rule *rule)
@@ -15,10 +14,10 @@ bool sampling_check_can_sample(const struct rule *rule)
 	       !rule->also.n && !rule->nifs;
 }
 
-/* Allocators whose memory is not in malloc's heap: no header in front of a block shows what became of it. */
+/* Allocators whose memory is in no heap that can answer what became of a block (sampling_heaps.h). */
 static bool has_own_heap(const char *pack)
 {
-	static const char *const packs[] = { "dpdk", "mmap", "jemalloc", "tcmalloc", "mimalloc", "python" };
+	static const char *const packs[] = { "dpdk", "mmap", "tcmalloc", "mimalloc", "python" };
 
 	for (size_t i = 0; pack && i < sizeof(packs) / sizeof(*packs); i++)
 		if (!strcmp(pack, packs[i]))
@@ -37,7 +36,7 @@ static const char *why_not_family(const struct rule_family *f)
 	if (f->pools)
 		return "its blocks are freed with their pools";
 	if (has_own_heap(f->pack))
-		return "its blocks are not in the heap of glibc's malloc";
+		return "its blocks are neither glibc's nor jemalloc's";
 	return NULL;
 }
 
@@ -79,20 +78,4 @@ int sampling_check_rules(const struct ruleset *set)
 		return 0;
 	log_error("--budget: no function is to be watched whose result is a block");
 	return -EINVAL;
-}
-
-int sampling_check_allocator(const struct modules *ms)
-{
-	const struct module *m = linker_binds(ms, "malloc");
-
-	if (m && module_is_glibc(m))
-		return 0;
-	if (m)
-		log_error("--budget works with glibc's malloc only, and here malloc is that of %s", m->name);
-	else
-		log_error(
-			"--budget works with glibc's malloc only, and here it is not known where malloc is");
-	log_hint("what became of a block is read from the headers that glibc keeps; without --budget every "
-		 "call is seen, of any malloc");
-	return -ENOTSUP;
 }

@@ -3,9 +3,9 @@
  * sampling_check: what a watch with a budget can do, and what it must refuse, with the reason and what to do
  * instead.
  *
- * Such a watch sees blocks where calls of allocators return, and finds out what becomes of them from the
- * headers that glibc's malloc writes. So it cannot track blocks of other heaps, nor see single events (a
- * free, a reference, the beginning of a scope).
+ * Such a watch sees blocks where calls of allocators return, and asks their heap what becomes of them
+ * (sampling_heaps.h). So it cannot track blocks of other heaps, nor see single events (a free, a reference,
+ * the beginning of a scope).
  */
 #ifndef MM_SAMPLING_CHECK_H
 #define MM_SAMPLING_CHECK_H
@@ -14,7 +14,6 @@
 
 #include "base/cleanup.h"
 
-struct modules;
 struct rule;
 struct ruleset;
 
@@ -23,8 +22,5 @@ bool sampling_check_can_sample(const struct rule *rule);
 
 /* 0, or -EINVAL (logged): these rules cannot be watched with a budget. */
 must_check int sampling_check_rules(const struct ruleset *set);
-
-/* 0, or -ENOTSUP (logged): the target does not use glibc's malloc. */
-must_check int sampling_check_allocator(const struct modules *ms);
 
 #endif

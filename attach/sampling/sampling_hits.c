@@ -14,33 +14,28 @@
 #include "attach/events/tally.h"
 #include "attach/sampling/sampling_facts.h"
 #include "attach/sampling/sampling_parts.h"
-#include "heap/glibc/chunkstate.h"
-
-/* The words at the beginning of a block when it was allocated. */
-struct sampling_words {
-	uint64_t head;		/* in front of it */
-	uint64_t first[2];
-	bool first_read;
-};
 
 /*
- * false: the trap has read words at another offset, since it was planted before it was known that the wrapper
- * puts a header of its own in front of the block.
+ * What is to be known of the block at @block, just given out. false: it is none. The trap has read words at
+ * another offset if it was planted before it was known that the wrapper puts a header of its own in front
+ * of the block.
  */
-static bool read_words(const struct sampling *s, const struct sampling_site *site,
-		       const struct record_hit *hit, taddr block, struct sampling_words *out)
+static bool describe(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
+		     taddr block, struct block_birth *out)
 {
-	struct iovec here = { &out->head, sizeof(out->head) },
-		     there = { (void *)(uintptr_t)(block - 8), sizeof(out->head) };
+	struct block_hit what = { .addr = block };
+	struct iovec here = { &what.head, sizeof(what.head) },
+		     there = { (void *)(uintptr_t)(block - 8), sizeof(what.head) };
 
-	out->first_read = false;
-	if (site->delta != s->targets.all[site->target].delta)
-		return process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(out->head) &&
-		       chunkstate_size(out->head);
-	out->head = hit->loads[SITE_CHUNK];
-	out->first_read = (hit->loads_read & 3) == 3;
-	memcpy(out->first, hit->loads, sizeof(out->first));
-	return hit->loads_read & 1u << SITE_CHUNK && chunkstate_size(out->head);
+	if (site->delta != s->targets.all[site->target].delta) {
+		what.has_head = process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(what.head);
+	} else {
+		what.has_head = hit->loads_read & 1u << SITE_CHUNK;
+		what.head = hit->loads[SITE_CHUNK];
+		what.has_words = (hit->loads_read & 3) == 3;
+		memcpy(what.words, hit->loads, sizeof(what.words));
+	}
+	return sampling_heaps_born(&s->heaps, &what, out);
 }
 
 /*
@@ -66,12 +61,11 @@ static void note_caller(const struct sampling *s, struct sampling_site *site, ui
 	site->is_cut |= !caller && stack != DEFS_NONE && d->stacks[stack].end == MMT_END_CUT;
 }
 
-static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head, uint64_t now_ns)
+static void put_alloc(struct sampling *s, uint32_t i, const struct block_birth *birth, uint64_t now_ns)
 {
-	uint64_t size = chunkstate_size(head);
 	struct fact f = {
 		.kind = MMT_ALLOC,
-		.block = { .addr = block, .size = size - (chunkstate_mapped(head) ? 16 : 8),
+		.block = { .addr = birth->addr, .size = birth->usable,
 			   .stack = s->stacks.all[i].number },
 	};
 
@@ -79,28 +73,26 @@ static void put_alloc(struct sampling *s, uint32_t i, taddr block, uint64_t head
 }
 
 /* Track this block, if it belongs to the sample of its stack and there is room. */
-static void track(struct sampling *s, uint32_t i, taddr block, const struct sampling_words *words,
-		   uint64_t now_ns)
+static void track(struct sampling *s, uint32_t i, const struct block_birth *birth, uint64_t now_ns)
 {
 	taddr instead;
 
 	if (!sampling_stacks_wants(&s->stacks, i, &instead)) {
-		(void)block_poll_taken(s->poll, block, now_ns);
+		(void)block_poll_taken(s->poll, birth->addr, now_ns);
 		return;
 	}
 	if (instead)
 		sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], instead, now_ns);
-	if (block_poll_add(s->poll, block, words->head, words->first_read ? words->first : NULL, i, now_ns) <
-	    0) {
+	if (block_poll_add(s->poll, birth, i, now_ns) < 0) {
 		s->stacks.blocks_without_room++;
 		return;
 	}
-	if (sampling_stacks_hold(&s->stacks, i, block) < 0) {
-		(void)block_poll_drop(s->poll, block, NULL);
+	if (sampling_stacks_hold(&s->stacks, i, birth->addr) < 0) {
+		(void)block_poll_drop(s->poll, birth->addr, NULL);
 		s->tally->out_of_memory = true;
 		return;
 	}
-	put_alloc(s, i, block, words->head, now_ns);
+	put_alloc(s, i, birth, now_ns);
 }
 
 /* For a hit in a wrapper, or in malloc itself: is there a site at @caller? Then the block is seen there. */
@@ -126,8 +118,8 @@ static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr bl
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
 }
 
-static int take(struct sampling *s, uint32_t site, const struct record_hit *hit, taddr block,
-		const struct sampling_words *words)
+static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
+		const struct block_birth *birth)
 {
 	uint64_t now_ns = hit->head.time_ns;
 	uint32_t number, i, known = s->stacks.n;
@@ -139,20 +131,20 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	caller = caller_of(s, number, s->sites.all[site].function != 0);
 	note_caller(s, &s->sites.all[site], number, caller);
 	if (s->sites.all[site].role == SAMPLING_INNER && seen_at_caller(s, &s->sites.all[site], caller)) {
-		(void)block_poll_taken(s->poll, block, now_ns);
+		(void)block_poll_taken(s->poll, birth->addr, now_ns);
 		return 0;
 	}
 	sampling_parents_site_hit(&s->parents, site, caller, now_ns);
 	if (hit->head.flags & RECORD_HELD)
-		r = sampling_parents_held(&s->parents, site, hit, block, chunkstate_size(words->head),
+		r = sampling_parents_held(&s->parents, site, hit, birth->addr, birth->bytes,
 					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
 	if (r == 0)
 		r = sampling_stacks_find(&s->stacks, number, site, &i);
-	if (r < 0 || is_old(s, site, i, block))
+	if (r < 0 || is_old(s, site, i, birth->addr))
 		return r;
 	s->sites.all[site].nstacks += s->stacks.n > known;
-	sampling_stacks_see(&s->stacks, i, chunkstate_size(words->head), now_ns);
-	track(s, i, block, words, now_ns);
+	sampling_stacks_see(&s->stacks, i, birth->bytes, now_ns);
+	track(s, i, birth, now_ns);
 	return 0;
 }
 
@@ -169,8 +161,7 @@ static void count(struct sampling *s, struct sampling_site *site)
 void sampling_hit(struct sampling *s, const struct record_hit *hit)
 {
 	struct sampling_site *site = sampling_sites_at(&s->sites, hit->head.site);
-	struct sampling_words words;
-	taddr block;
+	struct block_birth birth;
 
 	/* a vfork child's own site, or one of a module that is gone */
 	if (!site || !hit->regs.rax)
@@ -180,9 +171,8 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 		return;
 	}
 	count(s, site);
-	block = hit->regs.rax - s->targets.all[site->target].delta;
-	if (read_words(s, site, hit, block, &words))
-		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, block, &words) == -ENOMEM;
+	if (describe(s, site, hit, hit->regs.rax - s->targets.all[site->target].delta, &birth))
+		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, &birth) == -ENOMEM;
 	else
 		s->tally->unread_sizes++;
 }

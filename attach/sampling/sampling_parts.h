@@ -10,6 +10,7 @@
 
 #include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/sampling.h"
+#include "attach/sampling/sampling_heaps.h"
 #include "attach/sampling/sampling_parents.h"
 #include "attach/sampling/sampling_rounds.h"
 #include "attach/sampling/sampling_sites.h"
@@ -20,6 +21,7 @@ struct sampling {
 	struct planting *planting;
 	struct tally *tally;
 	struct recorder *recorder;
+	struct sampling_heaps heaps;
 	struct block_poll *poll;
 	struct sampling_targets targets;
 	struct sampling_sites sites;

@@ -20,7 +20,6 @@
 #include "attach/options/ruleset.h"
 #include "attach/rules/ruletext.h"
 #include "attach/sampling/sampling.h"
-#include "attach/sampling/sampling_check.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/linker.h"
@@ -124,16 +123,6 @@ static void log_none_found(const struct session *s)
 		 "module that is loaded later is watched once one of the rules is found");
 }
 
-/* With a budget, sampling decides where the traps go, and must know what is mapped. */
-static int open_sampling(struct session *s)
-{
-	int r = sampling_check_allocator(s->at.modules);
-
-	return r < 0 ? r
-		     : sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm,
-				    &s->sampling);
-}
-
 /* Read what is mapped, decide where traps go. Touches nothing. */
 static int plan(struct session *s)
 {
@@ -141,8 +130,9 @@ static int plan(struct session *s)
 	taddr linker;
 	int r = modules_refresh(s->at.modules, false);
 
+	/* with a budget, sampling decides where the traps go, and must know what is mapped */
 	if (r == 0 && s->opt->budget_ppm)
-		r = open_sampling(s);
+		r = sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
 	if (r < 0)
 		return r;
 	/* the linker's trap first: no rule may take its address */

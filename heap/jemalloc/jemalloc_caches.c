@@ -17,38 +17,19 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "heap/jemalloc/jemalloc_cache.h"
 
-#define TLS_MOST 65536u		/* below a thread's struct pthread */
 #define CACHES_MOST 100000u
-#define BIN 24u			/* of both versions */
 #define BINS_MOST 232u
 #define SLOTS_MOST 8192u
 #define STACK_WORDS 256u
 #define BIN_BEFORE 16u		/* a pointer to a bin may be to the cache, and the bin's number times its size */
 #define TRAILING 0xa7a7a7a7a7a7a7a7u	/* 5.3: behind the stacks */
 
-/* tcache_slow_s of 5.3 */
-#define SLOW_BINS 32u
-#define SLOW_STACKS 160u
-#define SLOW_CACHE 168u
-#define CACHE_BINS 8u
-/* cache_bin_s */
-#define BIN_HEAD 0u
-#define BIN_REQUESTS 8u
-#define BIN_BITS 16u
-
-/* tcache_s of 5.2 */
-#define CACHE_SMALL 16u
-#define CACHE_RING 880u
-#define CACHE_DESCRIPTOR 936u
-#define CACHE_LARGE 1000u
 /* tsd_s of 5.2: arenas_tdata, before the cache that is in it */
 #define TSD_TICKERS 48u
 /* from the beginning of tsd_s to the bins of its cache: pointers to bins may be that much lower */
 #define TSD_BINS 512u
-/* cache_bin_s */
-#define BIN_COUNT 0u
-#define BIN_STACK 16u
 
 static uint64_t word(struct jemalloc *j, taddr at)
 {
@@ -94,7 +75,7 @@ static void find_in_tls(struct jemalloc *j, const struct snapshot_thread *t)
 {
 	const taddr fs = t->regs.fs_base;
 	const struct mapping *m = procmaps_find(&j->s->maps, fs);
-	const taddr lo = m && fs - m->lo > TLS_MOST ? fs - TLS_MOST : m ? m->lo : fs;
+	const taddr lo = m && fs - m->lo > JEMALLOC_TLS_MOST ? fs - JEMALLOC_TLS_MOST : m ? m->lo : fs;
 
 	for (taddr at = fs & ~(taddr)7; at > lo; at -= 8)
 		if (is_cache(j, at - 8))

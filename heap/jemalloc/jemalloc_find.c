@@ -52,6 +52,7 @@ struct search {
 	 */
 	unsigned native[VERSIONS], foreign[VERSIONS];
 	unsigned elements;
+	bool huge[VERSIONS];		/* an active extent is the huge page allocator's */
 	bool voting;			/* all leaves are looked at, not only the first of a table */
 };
 
@@ -108,10 +109,12 @@ static void vote(struct search *f, taddr at, uint64_t bits, const uint64_t *word
 		if (e.class >= JEMALLOC_SIZES)
 			continue;
 		if (e.extent == at && at % versions[v].align == 0 && e.class == extent_class(&versions[v], bits) &&
-		    e.slab == !!(bits & EXTENT_SLAB))
+		    e.slab == !!(bits & EXTENT_SLAB)) {
 			f->agree[v]++;
-		else
+			f->huge[v] |= bits & versions[v].huge;
+		} else {
 			f->disagree[v]++;
+		}
 	}
 }
 
@@ -211,6 +214,7 @@ static bool is_root(struct search *f, taddr root)
 	memset(f->disagree, 0, sizeof(f->disagree));
 	memset(f->native, 0, sizeof(f->native));
 	memset(f->foreign, 0, sizeof(f->foreign));
+	memset(f->huge, 0, sizeof(f->huge));
 	for (taddr at = root; next_word(f, &at, end, &word); at += 8) {
 		if (!may_be_own(f->j, word))
 			return false;
@@ -273,6 +277,7 @@ static void found(struct search *f, taddr end, taddr lo, taddr hi)
 	if (!v || j->version)
 		return;
 	j->version = v;
+	j->huge = f->huge[v - versions];
 	j->form = f->form;
 	j->root = root;
 	j->data_lo = lo;

@@ -258,6 +258,18 @@ static void ask_mapping(const struct snapshot *s, taddr at, struct extent *st)
 	st->kind = m->perms & MAPPING_SHARED ? SNAPSHOT_MISSING : m->ino ? SNAPSHOT_FILE : SNAPSHOT_ZERO;
 }
 
+/* The bytes at @at from the source, up to the end of their page. */
+static bool from_source(const struct snapshot *s, taddr at, struct extent *st)
+{
+	const taddr page = at & ~(taddr)(SNAPSHOT_PAGE - 1);
+	const uint8_t *bytes = s->source->page(s->source, page);
+
+	end_at(st, at, page + SNAPSHOT_PAGE);
+	st->kind = SNAPSHOT_HERE;
+	st->bytes = bytes ? bytes + (at - page) : NULL;
+	return bytes;
+}
+
 /*
  * Pieces come first: they are what was there. Then holes: their contents were other than a file's. Then
  * files.
@@ -267,7 +279,7 @@ static struct extent extent_at(const struct snapshot *s, taddr at)
 	struct extent st = { .n = UINT64_MAX - at };
 
 	if (!holds(s->pieces, first_behind(s->pieces, s->npieces, at), s->npieces, at, &st) &&
-	    !in_hole(s, at, &st) &&
+	    !in_hole(s, at, &st) && !(s->source && from_source(s, at, &st)) &&
 	    !holds(s->backing, first_behind(s->backing, s->nbacking, at), s->nbacking, at, &st))
 		ask_mapping(s, at, &st);
 	return st;

@@ -57,6 +57,15 @@ enum snapshot_kind {
 	SNAPSHOT_NOTHING,		/* no mapping */
 };
 
+/*
+ * Where pages come from that no piece has, as they are asked for: the memory of a process that runs on, so what
+ * is read may contradict itself. Not for several threads. `page` returns the SNAPSHOT_PAGE bytes at @at, which
+ * live as long as the source; NULL: they are not in memory, or it has read enough.
+ */
+struct snapshot_source {
+	const uint8_t *(*page)(struct snapshot_source *source, taddr at);
+};
+
 struct snapshot {
 	pid_t pid;
 	char comm[16];
@@ -83,6 +92,7 @@ struct snapshot {
 	size_t nowned, owned_room;
 	struct snapshot_piece *backing;	/* files behind unwritten mappings: used where there is no piece */
 	size_t nbacking, backing_room;
+	struct snapshot_source *source;	/* NULL: there is none; the caller's */
 	bool sealed;
 };
 

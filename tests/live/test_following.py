@@ -11,20 +11,25 @@ import subprocess
 
 import pytest
 
+from harness import everyday
+
 TOP = pathlib.Path(__file__).parent.parent.parent
+LIBRARIES = {"debian": pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"),
+             **{v: TOP / f"build/jemalloc/libjemalloc-{v}.so" for v in ("5.2.1", "5.3.0")}}
 FATES = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/fates"
 
 
-@pytest.mark.parametrize("options", [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"]], ids=["one-thread", "threads", "nobody-stands"])
-def test_fates(options):
+def run_fates(seconds, options, **environment):
     assert FATES.exists(), f"{FATES} is not built: make tools"
-    run = subprocess.run([FATES, "-s", "14"] + options, stdout=subprocess.PIPE, timeout=120, check=True)
-    said = json.loads(run.stdout)
+    run = subprocess.run([FATES, "-s", str(seconds), *options], stdout=subprocess.PIPE, timeout=120, check=True, env={**os.environ, **environment})
+    return json.loads(run.stdout)
 
+
+def assert_true(said, ways):
     # blocks reported as gone are, always
     assert said["gone"] > 200
     assert said["gone_wrong"] == 0, said
-    assert all(said["by"][how] for how in ("freed", "resized", "linked", "taken")), said["by"]
+    assert all(said["by"][way] for way in ways), said["by"]
     # few are unknown
     assert said["unknown"] < 0.2 * said["followed"], said
 
@@ -39,3 +44,17 @@ def test_fates(options):
     assert said["lives"]["forever"]["stays"] >= 15, said["lives"]
     for lives in ("moment", "ring", "second"):
         assert said["lives"][lives]["goes"] >= 0.9 * sum(said["lives"][lives].values()), said["lives"]
+
+
+@pytest.mark.parametrize("options", [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"]], ids=["one-thread", "threads", "nobody-stands"])
+def test_fates(options):
+    assert_true(run_fates(14, options), ("freed", "resized", "linked", "taken"))
+
+
+@pytest.mark.parametrize("options", everyday([["-t", "3", "-S", "2"]], [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"]]))
+@pytest.mark.parametrize("library", everyday(["debian"], LIBRARIES))
+def test_fates_in_jemalloc(library, options):
+    """linked: in a thread's cache."""
+    if not LIBRARIES[library].exists():
+        pytest.skip(f"optional: {LIBRARIES[library]} is not there")
+    assert_true(run_fates(14, ["-j", *options], LD_PRELOAD=str(LIBRARIES[library])), ("freed", "resized", "linked", "taken"))

@@ -7,6 +7,8 @@ budgets are larger than in real use, so that a test takes seconds and not minute
 machine.
 """
 import json
+import os
+import pathlib
 import re
 import statistics
 import subprocess
@@ -100,6 +102,25 @@ def test_leaks_are_found_and_what_goes_is_not_called_one(victim, tmp_path):
     assert_no_false_leaks(report, target)
     again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", trace], capture_output=True, check=True)
     assert json.loads(again.stdout)["groups"] == report["groups"]
+    target.end()
+
+
+JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+
+
+@pytest.mark.parametrize("seed", everyday([1], range(1, 11)))
+def test_leaks_in_jemalloc_are_found(victim, seed):
+    """Debian's 5.3, preloaded; in full runs ten seeds, and twice as long."""
+    if not JEMALLOC.exists():
+        pytest.skip(f"optional: not installed: {JEMALLOC}")
+    target = victim("sampled", "-r", "20000", "-s", seed, env=dict(os.environ, LD_PRELOAD=str(JEMALLOC)))
+    report = watch_for(target, everyday(20, 40))
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert {"site_leak_fast", "site_leak_middle"} <= staying(report)
+    assert_rate(report, "site_leak_fast")
+    assert_rate(report, "site_leak_middle")
+    assert_no_false_leaks(report, target)
     target.end()
 
 

@@ -75,12 +75,16 @@ def test_refused_before_anything_is_touched(victim, args, why):
     target.end()
 
 
-def test_another_allocator_is_refused(victim):
-    library = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+# jemalloc: if the huge page allocator is on, or no cache is found, it cannot be asked
+@pytest.mark.parametrize("library, options, why", [
+    ("libmimalloc.so.2", "", "here malloc is that of libmimalloc.so.2"), ("libjemalloc.so.2", "hpa:true", "opt.hpa"),
+    ("libjemalloc.so.2", "tcache:false", "no thread's cache")])
+def test_another_allocator_is_refused(victim, library, options, why):
+    library = pathlib.Path("/usr/lib/x86_64-linux-gnu", library)
     if not library.exists():
-        pytest.skip("optional: jemalloc is not installed")
-    target = victim("sampled", "-r", "1000", env=dict(os.environ, LD_PRELOAD=str(library)))
-    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%"], capture_output=True, text=True)
-    assert run.returncode == 1 and "here malloc is that of libjemalloc.so.2" in run.stderr, run.stderr
+        pytest.skip(f"optional: {library} is not installed")
+    target = victim("sampled", "-r", "1000", env=dict(os.environ, LD_PRELOAD=str(library), MALLOC_CONF=options))
+    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%", "-d", "5s"], capture_output=True, text=True)
+    assert run.returncode == 1 and why in run.stderr, run.stderr
     assert_untouched(target)
     target.end()

@@ -63,3 +63,17 @@ def test_a_library_that_forgets(serve, watch, built, tmp_path):
     assert found and report["groups"][0] is found[0], [functions(g)[:4] for g in report["groups"][:10]]
     assert found[0]["stack"][0]["module"].endswith("/ovs_leak.so")
     assert_rate(found, a_minute)
+
+
+def test_a_rust_service_with_its_own_jemalloc(victim, watch, built):
+    """Its calls go through slots without a name, and its blocks are those of a second malloc."""
+    target = victim(str(built("jemallocated")))
+    before = target.ask("truth")
+    report = watch("-p", target.pid, "--budget", "5%", "-d", "20s", "--top", "0").finish(sig=None, limit=80)
+    kept = target.ask("truth")["kept"] - before["kept"]
+    assert_untouched(target)
+    assert report["run"]["budget"]["worst_ten_seconds"] <= 1.25 * report["run"]["budget"]["promise"]
+    leaks = [g for g in report["groups"] if g["turnover"] == "stays"]
+    assert leaks and "jemallocated::keep" in functions(leaks[0]), [functions(g)[:4] for g in report["groups"]]
+    assert_rate(leaks[:1], 60 * kept / report["run"]["seconds"])
+    target.end()

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was truly
- * allocated and freed (fates_child.h).
+ * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
+ * truly allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-j]
+ *
+ * The blocks are glibc's, or (-j) those of the jemalloc that is in LD_PRELOAD.
  *
  * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
  * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
@@ -23,6 +25,8 @@
 #include <sys/wait.h>
 
 #include "attach/sampling/blocks/block_poll.h"
+#include "attach/sampling/blocks/glibc_heap.h"
+#include "attach/sampling/blocks/jemalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 
@@ -54,6 +58,7 @@ struct result {
 
 static struct result results[PLACES];
 static struct addrmap truths;	/* address -> index of the truth of the block tracked there */
+static struct block_heap *heap;
 static uint32_t heard;		/* how many reports have been read */
 
 static struct truth *truth_of(const struct tracked *b)
@@ -95,6 +100,15 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 					      : SURVIVAL_STILL);
 }
 
+static bool describe(const struct truth *t, struct block_birth *out)
+{
+	const struct block_hit hit = { .addr = t->addr, .head = t->head,
+				       .words = { t->words[0], t->words[1] },
+				       .has_head = true, .has_words = true };
+
+	return heap->born(heap, &hit, out);
+}
+
 /*
  * Track the blocks reported since the last call, if there is room for more of their place; else only report
  * that the address now belongs to another block.
@@ -104,11 +118,12 @@ static void hear(struct block_poll *f)
 	for (const uint32_t n = atomic_load(&told->n); heard < n; heard++) {
 		const struct truth *t = &told->all[heard];
 		struct result *r = &results[t->place];
+		struct block_birth birth;
 
 		r->seen++;
 		block_poll_taken(f, t->addr, t->birth_ns);
 		if (r->now >= FOLLOW || addrmap_put(&truths, t->addr, &heard) < 0 ||
-		    block_poll_add(f, t->addr, t->head, t->words, t->place, t->birth_ns) < 0)
+		    !describe(t, &birth) || block_poll_add(f, &birth, t->place, t->birth_ns) < 0)
 			continue;
 		r->now++;
 		r->tracked++;
@@ -239,7 +254,7 @@ static void print(const struct block_poll_sums *s)
 	       told->n, r.tracked, r.gone, r.gone_wrong, r.unknown, r.unknown_alive);
 	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": "
 	       "%lu, \"taken\": %lu}, ",
-	       s->gone_freed, s->gone_resized, s->gone_joined, s->gone_linked, s->gone_unmapped, s->gone_taken);
+	       s->gone_by[BLOCK_FREED], s->gone_by[BLOCK_RESIZED], s->gone_by[BLOCK_JOINED], s->gone_by[BLOCK_LINKED], s->gone_by[BLOCK_UNMAPPED], s->gone_taken);
 	printf("\"looks\": %lu, \"alike\": %lu, \"calls\": %lu, \"busy_us\": %lu, ", s->looks, s->alike,
 	       s->calls, s->busy_ns / 1000);
 	print_begins();
@@ -247,16 +262,30 @@ static void print(const struct block_poll_sums *s)
 	printf("}\n");
 }
 
+/*
+ * The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be
+ * found.
+ */
+static int open_heap(pid_t pid, bool jemalloc)
+{
+	const struct timespec pause = { 0, 1000000 };
+	struct jemalloc_map map;
+
+	for (unsigned i = 0; i < 5000 && !atomic_load(&told->n); i++)
+		nanosleep(&pause, NULL);
+	return jemalloc ? jemalloc_heap_new(pid, &map, &heap) : glibc_heap_new(&heap);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = 20;
 	unsigned threads = 1;
 	uint64_t seed = 1;
-	bool standing = true;
+	bool standing = true, jemalloc = false;
 	struct block_poll *f;
 	pid_t pid;
 
-	for (int c; (c = getopt(argc, argv, "s:t:S:a")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:t:S:aj")) != -1;) {
 		if (c == 's')
 			seconds = atof(optarg);
 		else if (c == 't')
@@ -265,6 +294,8 @@ int main(int argc, char **argv)
 			seed = (uint64_t)atoi(optarg);
 		else if (c == 'a')
 			standing = false;
+		else if (c == 'j')
+			jemalloc = true;
 		else
 			return 2;
 	}
@@ -273,13 +304,17 @@ int main(int argc, char **argv)
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
 		_exit(run_child(threads, seed));
-	if (pid < 0 || block_poll_new(pid, 0, over, NULL, &f) < 0)
+	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
+		if (pid > 0)
+			kill(pid, SIGKILL);
 		return 3;
+	}
 	follow(f, seconds, standing);
 	print(block_poll_sums(f));
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	block_poll_free(f);
+	block_heap_free(heap);
 	addrmap_fini(&truths);
 	return 0;
 }

@@ -139,6 +139,12 @@ static bool is_told(struct place *p, uint32_t place, uint64_t now)
 	return atomic_load(&told->stands[place]) || p->told_now++ < (QUOTA + workers_n - 1) / workers_n;
 }
 
+/* The word before a block: glibc's. Before a block of jemalloc's there may be no memory. */
+static uint64_t head_of(const uint64_t *at)
+{
+	return (uintptr_t)at % 4096 ? at[-1] : 0;
+}
+
 /* The block as a trap behind the call of malloc sees it. */
 static struct truth *tell(const uint64_t *at, uint32_t place)
 {
@@ -147,7 +153,7 @@ static struct truth *tell(const uint64_t *at, uint32_t place)
 	pthread_mutex_lock(&lock);
 	if (atomic_load(&told->n) < TOLD) {
 		t = &told->all[atomic_load(&told->n)];
-		*t = (struct truth){ .addr = (uintptr_t)at, .head = at[-1], .words = { at[0], at[1] }, .birth_ns = now_ns(), .place = place };
+		*t = (struct truth){ .addr = (uintptr_t)at, .head = head_of(at), .words = { at[0], at[1] }, .birth_ns = now_ns(), .place = place };
 		atomic_fetch_add(&told->n, 1);
 	}
 	pthread_mutex_unlock(&lock);

@@ -12,6 +12,7 @@ struct table {
 	Elf_Data *relocations, *symbols;
 	size_t strings;
 	const struct elfsyms *functions;
+	GElf_Shdr got;			/* of no size: there is none */
 };
 
 static const char *symbol_name(const struct table *t, size_t i)
@@ -40,6 +41,13 @@ static const char *relocated_to(const struct table *t, const GElf_Rela *r)
 	return NULL;
 }
 
+/* Is it a slot for an address of this file? */
+static bool is_relative(const struct table *t, const GElf_Rela *r)
+{
+	return GELF_R_TYPE(r->r_info) == R_X86_64_RELATIVE && r->r_addend > 0 &&
+	       r->r_offset - t->got.sh_addr < t->got.sh_size;
+}
+
 static int add_table(const struct table *t, struct elfslots *out)
 {
 	size_t n = t->relocations->d_size / sizeof(Elf64_Rela);
@@ -53,18 +61,24 @@ static int add_table(const struct table *t, struct elfslots *out)
 	out->v = more;
 	for (size_t i = 0; i < n; i++) {
 		GElf_Rela r;
-		const char *name = gelf_getrela(t->relocations, (int)i, &r) ? relocated_to(t, &r) : NULL;
+		const char *name;
 
+		if (!gelf_getrela(t->relocations, (int)i, &r))
+			continue;
+		name = relocated_to(t, &r);
 		if (name)
-			out->v[out->n++] = (struct elfslot){ r.r_offset, name };
+			out->v[out->n++] = (struct elfslot){ r.r_offset, name, 0 };
+		else if (is_relative(t, &r))
+			out->v[out->n++] = (struct elfslot){ r.r_offset, "", (taddr)r.r_addend };
 	}
 	return 0;
 }
 
 static int add_section(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, const struct elfsyms *syms,
-		       struct elfslots *out)
+		       const GElf_Shdr *got, struct elfslots *out)
 {
-	struct table t = { .elf = elf, .functions = syms, .relocations = elf_getdata(scn, NULL) };
+	struct table t = { .elf = elf, .functions = syms, .got = *got,
+			   .relocations = elf_getdata(scn, NULL) };
 	Elf_Scn *symbols = sh->sh_link ? elf_getscn(elf, sh->sh_link) : NULL;
 	GElf_Shdr linked;
 
@@ -84,8 +98,25 @@ static int compare_slots(const void *pa, const void *pb)
 	return a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
+/* The section .got; of no size if there is none. */
+static GElf_Shdr find_got(Elf *elf)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+
+	while (elf_getshdrstrndx(elf, &names) == 0 && (scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		if (name && !strcmp(name, ".got"))
+			return sh;
+	}
+	return (GElf_Shdr){ 0 };
+}
+
 int elfslots_load(Elf *elf, const struct elfsyms *syms, struct elfslots *out)
 {
+	const GElf_Shdr got = find_got(elf);
 	Elf_Scn *scn = NULL;
 	GElf_Shdr sh;
 	int rc = 0;
@@ -94,7 +125,7 @@ int elfslots_load(Elf *elf, const struct elfsyms *syms, struct elfslots *out)
 	while (!rc && (scn = elf_nextscn(elf, scn))) {
 		/* Relocations that are not loaded are the linker's leftovers (--emit-relocs). */
 		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_RELA && sh.sh_flags & SHF_ALLOC)
-			rc = add_section(elf, scn, &sh, syms, out);
+			rc = add_section(elf, scn, &sh, syms, &got, out);
 	}
 	if (rc)
 		elfslots_fini(out);
@@ -111,10 +142,10 @@ void elfslots_fini(struct elfslots *slots)
 
 const char *elfslots_name(const struct elfslots *slots, taddr slot)
 {
-	struct elfslot key = { slot, NULL };
+	struct elfslot key = { .slot = slot };
 	const struct elfslot *found = NULL;
 
 	if (slots->n)
 		found = bsearch(&key, slots->v, slots->n, sizeof(key), compare_slots);
-	return found ? found->name : NULL;
+	return found && *found->name ? found->name : NULL;
 }

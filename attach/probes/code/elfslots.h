@@ -3,7 +3,8 @@
  * elfslots: which function each slot of the global offset table is filled with.
  *
  * Read from the relocations: JUMP_SLOT and GLOB_DAT name a symbol, IRELATIVE a resolver, which has a name if
- * it is an exported IFUNC's.
+ * it is an exported IFUNC's. A RELATIVE in .got has the address of a function of the file itself: rustc calls
+ * what it links statically through such slots.
  */
 #ifndef MM_ELFSLOTS_H
 #define MM_ELFSLOTS_H
@@ -17,7 +18,8 @@
 
 struct elfslot {
 	taddr slot;
-	const char *name;
+	const char *name;		/* "": a function of this file, without regard to its name: @addr */
+	taddr addr;			/* 0: not known */
 };
 
 struct elfslots {

@@ -13,7 +13,6 @@
 #define MS 1000000u
 #define BATCH 256u		/* blocks that are looked at together */
 #define AGES 23u /* looks at increasing ages; after them, looks are BLOCK_POLL_LONGEST_NS apart */
-#define HIGHEST (1ull << 47)
 
 struct block_poll {
 	block_poll_over *over;
@@ -27,7 +26,7 @@ struct block_poll {
 	uint64_t ages_ns[AGES];
 	bool lost;
 	struct block_poll_sums sums;
-	struct block_poll_found looked[BATCH];
+	struct block_look looked[BATCH];
 };
 
 /* --- when to look --- */
@@ -78,7 +77,7 @@ static struct tracked_block *block_at(const struct block_poll *f, taddr addr)
 static void describe(const struct tracked_block *b, struct tracked *out)
 {
 	*out = (struct tracked){
-		.addr = b->addr, .chunk_size = (uint64_t)b->units * 16, .birth_ns = b->birth_ns,
+		.addr = b->addr, .bytes = tracked_bytes(b), .birth_ns = b->birth_ns,
 		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
 		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
 		.doubtful = b->flags & TRACKED_DOUBTFUL,
@@ -123,18 +122,13 @@ static int make_room(struct block_poll *f)
 	return r < 0 ? r : grow_for(&f->queue, f->n, &f->queue_room, sizeof(*f->queue));
 }
 
-static void begin(struct tracked_block *b, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack,
-		  uint64_t birth_ns)
+static void begin(struct tracked_block *b, const struct block_birth *birth, uint32_t stack, uint64_t birth_ns)
 {
 	*b = (struct tracked_block){
-		.addr = addr, .birth_ns = birth_ns, .units = (uint32_t)(chunkstate_size(head) / 16),
-		.stack = stack,
-		.flags = chunkstate_mapped(head) ? TRACKED_MAPPED : 0,
+		.heap = birth->heap, .addr = birth->addr, .birth_ns = birth_ns, .stack = stack,
+		.units = (uint32_t)(birth->bytes / TRACKED_UNIT), .state = birth->words,
+		.flags = birth->mapped ? TRACKED_MAPPED : 0,
 	};
-	if (words)
-		chunkstate_keep(&(struct chunkstate_look){ .block = addr, .words = { words[0], words[1] },
-							   .nwords = 2 },
-				&b->state);
 }
 
 /*
@@ -152,17 +146,15 @@ static void succeed(struct block_poll *f, struct tracked_block *old, struct trac
 	end(f, old, FATE_GONE, b->birth_ns);
 }
 
-int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2], uint32_t stack,
-		   uint64_t birth_ns)
+int block_poll_add(struct block_poll *f, const struct block_birth *birth, uint32_t stack, uint64_t birth_ns)
 {
-	struct tracked_block fresh, *old = block_at(f, addr);
-	const uint64_t size = chunkstate_size(head);
+	struct tracked_block fresh, *old = block_at(f, birth->addr);
 	uint32_t number;
 	int r;
 
-	if (!size || size / 16 > UINT32_MAX || addr % 16 || addr < 4096 || addr > HIGHEST - 4096 - size)
+	if (birth->bytes / TRACKED_UNIT > UINT32_MAX)
 		return -EINVAL;
-	begin(&fresh, addr, head, words, stack, birth_ns);
+	begin(&fresh, birth, stack, birth_ns);
 	if (old)
 		succeed(f, old, &fresh);
 	if (f->n >= BLOCK_POLL_MAX)
@@ -170,7 +162,7 @@ int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64
 	number = (uint32_t)f->n;
 	r = make_room(f);
 	if (r == 0)
-		r = addrmap_put(&f->index, addr, &number);
+		r = addrmap_put(&f->index, birth->addr, &number);
 	if (r < 0)
 		return r;
 	f->blocks[number] = fresh;
@@ -231,21 +223,47 @@ uint64_t block_poll_next_ns(const struct block_poll *f)
 
 /* --- looking --- */
 
+/* An age of more than 49 days is cut to that. */
+static uint32_t age_of(const struct tracked_block *b, uint64_t now_ns)
+{
+	const uint64_t age_ms = now_ns > b->birth_ns ? (now_ns - b->birth_ns) / MS : 0;
+
+	return age_ms < UINT32_MAX ? (uint32_t)age_ms : UINT32_MAX;
+}
+
+/* Have @h look at its own of f->looked. */
+static int ask_heap(struct block_poll *f, struct block_heap *h, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		f->looked[i].asked |= f->looked[i].b->heap == h;
+	return h->look(h, &f->read, f->looked, n);
+}
+
+/* Have their heaps look at the @n blocks whose addresses are in f->looked. */
+static int ask_heaps(struct block_poll *f, size_t n, uint64_t now_ns)
+{
+	int r = f->lost ? -ESRCH : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct tracked_block *b = block_at(f, f->looked[i].addr);
+
+		f->looked[i] = (struct block_look){ .b = b, .addr = b->addr, .age_ms = age_of(b, now_ns) };
+	}
+	for (size_t i = 0; i < n && r == 0; i++)
+		if (!f->looked[i].asked)
+			r = ask_heap(f, f->looked[i].b->heap, n);
+	return r;
+}
+
 /* Look at the @n blocks whose addresses are in f->looked. @last: report their fate, whatever it is. */
 static void look_at(struct block_poll *f, size_t n, bool last, uint64_t now_ns)
 {
-	int r = 0;
+	const int r = ask_heaps(f, n, now_ns);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct tracked_block *b = block_at(f, f->looked[i].addr);
-
-		block_poll_ask(&f->looked[i], (uint64_t)b->units * 16 | (b->flags & TRACKED_MAPPED ? 2 : 0));
-	}
-	r = f->lost ? -ESRCH : block_poll_read(&f->read, f->looked, n);
 	f->lost = f->lost || r == -ESRCH || r == -EPERM;
 	for (size_t i = 0; i < n; i++) {
 		struct tracked_block *b = block_at(f, f->looked[i].addr);
-		enum fate fate = r < 0 ? FATE_SAME : block_fate_decide(&f->judge, b, &f->looked[i], now_ns);
+		enum fate fate = r < 0 ? FATE_SAME : block_fate_decide(&f->judge, b, &f->looked[i]);
 
 		f->sums.looks += r == 0;
 		if (last && fate == FATE_SAME && b->flags & TRACKED_DOUBTFUL)
@@ -308,7 +326,7 @@ void block_poll_end(struct block_poll *f, uint64_t now_ns)
 
 /* --- all of it --- */
 
-int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *ctx, struct block_poll **out)
+int block_poll_new(pid_t pid, block_poll_over *over, void *ctx, struct block_poll **out)
 {
 	struct block_poll *f = calloc(1, sizeof(*f));
 	int r;
@@ -318,7 +336,6 @@ int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *
 	f->over = over;
 	f->ctx = ctx;
 	f->judge.sums = &f->sums;
-	f->judge.key = (struct tcachekey){ .value = tcache_key, .given = tcache_key };
 	addrmap_init(&f->index, sizeof(uint32_t));
 	block_identity_init(&f->judge.identity);
 	make_ages(f);

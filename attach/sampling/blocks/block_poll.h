@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_poll: tracks blocks of glibc's malloc that were seen when they were allocated, by looking at them
- * from outside now and then. No thread is stopped, and there is no trap at free.
+ * block_poll: tracks blocks that were seen when they were allocated, by looking at them from outside now and
+ * then. No thread is stopped, and there is no trap at free.
  *
  *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
  *	                │                     │
@@ -9,11 +9,11 @@
  *	                │                                                                │
  *	                └─ freed, which is certain ──▶ gone  ◀──── seen to be freed ─────┘
  *
- * A look reads the words around the block's head and its first words (heap/glibc/chunkstate.h says what they
- * mean), of many blocks in one process_vm_readv. Only resident pages are read (/proc/PID/pagemap): a page
- * that free has returned to the kernel would be created again by our reading, and one that was swapped out
- * would be fetched. If the page of its head was returned, the block is gone. If it is swapped out, there is
- * no look this time.
+ * What a look reads, and what it means, is up to the block's allocator (block_heap.h): with glibc's malloc
+ * the words around the block's head and its first words, of many blocks in one process_vm_readv. Only
+ * resident pages are read (/proc/PID/pagemap): a page that free has returned to the kernel would be created
+ * again by our reading, and one that was swapped out would be fetched. If the page of its head was
+ * returned, the block is gone. If it is swapped out, there is no look this time.
  *
  * GONE: a change that only the allocator makes, or the address was allocated again. SAME: in use, of the same
  * size, and at least one of words 0 and 1 is unchanged since the look before. Whether that word tells blocks
@@ -34,6 +34,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/sampling/blocks/block_heap.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
@@ -46,7 +47,7 @@ enum fate { FATE_SAME, FATE_GONE, FATE_UNKNOWN };
 /* A block that is or was tracked. */
 struct tracked {
 	taddr addr;
-	uint64_t chunk_size;		/* without flags */
+	uint64_t bytes;			/* with the allocator's own */
 	uint64_t birth_ns;
 	/* when it was last known to be live: its birth, or the last look at which it was the same */
 	uint64_t seen_ns;
@@ -62,7 +63,7 @@ struct block_poll_sums {
 	uint64_t added, gone, unknown,
 		dropped; /* added: the sum of the other three and of those still tracked */
 	/* what showed it */
-	uint64_t gone_freed, gone_resized, gone_joined, gone_linked, gone_unmapped, gone_taken;
+	uint64_t gone_by[BLOCK_SIGNS], gone_taken;
 	uint64_t looks;			/* at a block */
 	uint64_t alike;			/* of these: only words that do not tell blocks apart were the same */
 	uint64_t swapped;		/* of these: the page is not in memory, so nothing was read */
@@ -75,24 +76,22 @@ struct block_poll;
 typedef void block_poll_over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns);
 
 /*
- * @pid: the target, whose memory we may read. @tcache_key: glibc's, if known; 0: it is learned. @over is
- * called when a block's fate is known, and at block_poll_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
+ * @pid: the target, whose memory we may read. @over is called when a block's fate is known, and at
+ * block_poll_end() for what is left. 0, -ENOMEM, -EPERM, -ESRCH.
  */
-must_check int block_poll_new(pid_t pid, uint64_t tcache_key, block_poll_over *over, void *ctx,
-			      struct block_poll **out);
+must_check int block_poll_new(pid_t pid, block_poll_over *over, void *ctx, struct block_poll **out);
 void block_poll_free(struct block_poll *f);	/* does not call over(); NULL is fine */
 
 /*
- * Track the block at @addr. @head: the word in front of it, as the hit has read it, with its flags. @words:
- * its first two words as the hit has read them, so that a look can show that free has overwritten them; NULL:
- * not read (then a block that is freed before its first look is seldom known to be gone). @birth_ns, as all
- * times here: CLOCK_MONOTONIC.
+ * Track the block that its heap has described as @birth (if its words were not read, a block of glibc's
+ * that is freed before its first look is seldom known to be gone). @birth_ns, as all times here:
+ * CLOCK_MONOTONIC.
  *
  * If a block at that address is tracked already, it is gone (over() is called). 0; -ENOSPC: BLOCK_POLL_MAX;
- * -EINVAL: that is no chunk's head; -ENOMEM.
+ * -EINVAL: it is too large; -ENOMEM.
  */
-must_check int block_poll_add(struct block_poll *f, taddr addr, uint64_t head, const uint64_t words[2],
-			      uint32_t stack, uint64_t birth_ns);
+must_check int block_poll_add(struct block_poll *f, const struct block_birth *birth, uint32_t stack,
+			      uint64_t birth_ns);
 
 /*
  * @addr was just allocated, and is not to be tracked: a block tracked there is gone. To be called for each

@@ -29,6 +29,9 @@ FUNCTION(wrapper, ".cfi_startproc", ".cfi_endproc",
 	 "push %rbx\n call calloc@plt\nwrapper_ret: pop %rbx\n ret");
 DESCRIBED(plain, "call malloc@plt\nplain_ret: ret");
 DESCRIBED(by_slot, "call *malloc@GOTPCREL(%rip)\nby_slot_ret: ret");
+/* a slot without a name: a RELATIVE relocation fills it */
+__asm__(".section .got, \"aw\"\nown_slot: .quad wrapper\n.text\n");
+DESCRIBED(by_own_slot, "call *own_slot(%rip)\nby_own_slot_ret: ret");
 DESCRIBED(with_bnd, ".byte 0xf2\n call malloc@plt\nwith_bnd_ret: ret");
 DESCRIBED(direct, "nop\n call wrapper\ndirect_ret: ret");
 DESCRIBED(joined, "test %rdi, %rdi\n je 1f\n call malloc@plt\njoined_ret: 1: ret");
@@ -96,6 +99,7 @@ static void test_calls(void **state)
 	(void)state;
 	assert_call(plain, 0, false);
 	assert_call(by_slot, 0, false);
+	assert_call(by_own_slot, 2, false);
 	assert_call(with_bnd, 0, false);
 	assert_call(wrapper, 1, false);
 	assert_call(direct, 2, false);

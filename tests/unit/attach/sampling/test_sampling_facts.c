@@ -53,7 +53,7 @@ static int setup(void **state)
 	site = (struct sampling_site){ .number = SAMPLING_NONE, .role = SAMPLING_TAKES,
 				       .before = { .exposed_us = 1000 } };
 	sites = (struct sampling_sites){ .all = &site, .n = 1, .planting = &planting, .targets = &targets };
-	assert_int_equal(block_poll_new(getpid(), 0, over, NULL, &poll), 0);
+	assert_int_equal(block_poll_new(getpid(), over, NULL, &poll), 0);
 	sampling_stacks_init(&stacks, poll, BEGIN);
 	return 0;
 }
@@ -160,7 +160,8 @@ static void what_became_of_its_blocks(void **state)
 	for (unsigned n = 0; n < 4; n++) {
 		see(1 + 30 * n);
 		assert_int_equal(
-			block_poll_add(poll, 0x10000 + 64 * n, 0x41, NULL, 0, BEGIN + (1 + 30 * n) * SECOND),
+			block_poll_add(poll, &(struct block_birth){ .addr = 0x10000 + 64 * n, .bytes = 64 }, 0,
+				       BEGIN + (1 + 30 * n) * SECOND),
 			0);
 		assert_int_equal(sampling_stacks_hold(&stacks, 0, 0x10000 + 64 * n), 0);
 	}

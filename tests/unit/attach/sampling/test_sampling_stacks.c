@@ -15,7 +15,6 @@
 
 #define SECOND 1000000000ull
 #define BEGIN 7000000000ull
-#define HEAD 0x31u	/* a chunk of 48 bytes, in use */
 
 static struct block_poll *poll;
 static struct sampling_stacks s;
@@ -29,7 +28,7 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 static int setup(void **state)
 {
 	(void)state;
-	assert_int_equal(block_poll_new(getpid(), 0, over, NULL, &poll), 0);
+	assert_int_equal(block_poll_new(getpid(), over, NULL, &poll), 0);
 	sampling_stacks_init(&s, poll, BEGIN);
 	return 0;
 }
@@ -63,7 +62,8 @@ static bool hit(uint32_t i, unsigned n, uint64_t now_ns)
 	sampling_stacks_see(&s, i, 48, now_ns);
 	if (!sampling_stacks_wants(&s, i, &instead))
 		return false;
-	assert_int_equal(block_poll_add(poll, address(n), HEAD, NULL, i, now_ns), 0);
+	assert_int_equal(
+		block_poll_add(poll, &(struct block_birth){ .addr = address(n), .bytes = 48 }, i, now_ns), 0);
 	assert_int_equal(sampling_stacks_hold(&s, i, address(n)), 0);
 	return true;
 }

@@ -20,6 +20,8 @@
 
 #include <cmocka.h>
 
+#include "attach/sampling/blocks/glibc_heap.h"
+
 #define PAGE 4096u
 #define PAGES 64u
 #define KEY 0xfedcba9876543210u
@@ -29,6 +31,7 @@
 
 static unsigned char *memory;
 static struct block_poll *f;
+static struct block_heap *heap;
 static struct { struct tracked b; enum fate fate; uint64_t now; } told[TOLD];
 static size_t ntold;
 static uint64_t rng;
@@ -50,13 +53,15 @@ static int setup(void **state)
 	memory = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(memory != MAP_FAILED);
 	madvise(memory, PAGES * PAGE, MADV_NOHUGEPAGE);
-	return block_poll_new(getpid(), 0, over, &ntold, &f);
+	assert_int_equal(glibc_heap_new(&heap), 0);
+	return block_poll_new(getpid(), over, &ntold, &f);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
 	block_poll_free(f);
+	block_heap_free(heap);
 	return munmap(memory, PAGES * PAGE);
 }
 
@@ -87,9 +92,21 @@ static uint64_t link_to(size_t at, taddr to)
 	return addr(at) >> 12 ^ to;
 }
 
+/* As a hit does. -EINVAL: it is no block. */
+static int add(struct block_poll *to, taddr at, uint64_t head, const uint64_t words[2], uint32_t stack,
+	       uint64_t birth_ns)
+{
+	struct block_hit hit = { .addr = at, .head = head, .has_head = true, .has_words = words };
+	struct block_birth birth;
+
+	if (words)
+		memcpy(hit.words, words, sizeof(hit.words));
+	return heap->born(heap, &hit, &birth) ? block_poll_add(to, &birth, stack, birth_ns) : -EINVAL;
+}
+
 static void follow(size_t at, uint32_t stack, uint64_t birth)
 {
-	assert_int_equal(block_poll_add(f, addr(at), block(at)[-1], block(at), stack, birth), 0);
+	assert_int_equal(add(f, addr(at), block(at)[-1], block(at), stack, birth), 0);
 }
 
 /* Do all looks that are due by @now, each at its time. */
@@ -127,7 +144,7 @@ static void stays(void **state)
 	assert_int_equal(ntold, 0);
 	assert_int_equal(block_poll_count(f), 1);
 	assert_true(get(0).seen_ns > 3960 * S && get(0).seen_ns <= 4000 * S);
-	assert_true(get(0).ended_ns == 0 && get(0).chunk_size == 48 && get(0).stack == 7);
+	assert_true(get(0).ended_ns == 0 && get(0).bytes == 48 && get(0).stack == 7);
 	/* 23 looks in the first minute or so, and then one every half minute */
 	assert_in_range(get(0).looks, 23 + 4000 / 30 - 4, 23 + 4000 / 30 + 1);
 	block_poll_end(f, 4001 * S);
@@ -146,7 +163,7 @@ static void another_size(void **state)
 	until(20 * MS);
 	assert_fate(FATE_GONE, addr(64));
 	assert_true(told[0].b.seen_ns < told[0].b.ended_ns && told[0].b.ended_ns == told[0].now);
-	assert_int_equal(block_poll_sums(f)->gone_resized, 1);
+	assert_int_equal(block_poll_sums(f)->gone_by[BLOCK_RESIZED], 1);
 }
 
 static void in_a_bin(void **state)
@@ -158,7 +175,7 @@ static void in_a_bin(void **state)
 	block(64 + 48)[-1] &= ~1ull;
 	until(20 * MS);
 	assert_fate(FATE_GONE, addr(64));
-	assert_int_equal(block_poll_sums(f)->gone_freed, 1);
+	assert_int_equal(block_poll_sums(f)->gone_by[BLOCK_FREED], 1);
 }
 
 /* The flags of the head may change when neighbours are allocated and freed. */
@@ -199,7 +216,7 @@ static void joined_with_both_neighbours(void **state)
 	assert_true(get(0).seen_ns == since);
 	until(3 * S);
 	assert_fate(FATE_GONE, addr(256));
-	assert_int_equal(block_poll_sums(f)->gone_joined, 1);
+	assert_int_equal(block_poll_sums(f)->gone_by[BLOCK_JOINED], 1);
 }
 
 static void joined_for_a_moment(void **state)
@@ -235,7 +252,7 @@ static void in_a_tcache(void **state)
 	block(1024)[0] = link_to(1024, addr(64));
 	until(40 * MS);
 	assert_fate(FATE_GONE, addr(1024));
-	assert_int_equal(block_poll_sums(f)->gone_linked, 2);
+	assert_int_equal(block_poll_sums(f)->gone_by[BLOCK_LINKED], 2);
 }
 
 /*
@@ -459,7 +476,7 @@ static void no_page_is_made(void **state)
 	assert_int_equal(madvise(memory + PAGE, PAGE, MADV_DONTNEED), 0);
 	until(60 * MS);
 	assert_fate(FATE_GONE, addr(PAGE + 64));
-	assert_int_equal(block_poll_sums(f)->gone_unmapped, 1);
+	assert_int_equal(block_poll_sums(f)->gone_by[BLOCK_UNMAPPED], 1);
 	assert_false(is_there(PAGE));
 	assert_false(is_there(2 * PAGE));
 }
@@ -470,7 +487,7 @@ static void a_page_between_head_and_words(void **state)
 	(void)state;
 	block(PAGE)[-1] = 2 * PAGE | 1;
 	block(3 * PAGE)[-1] = 64 | 1;
-	assert_int_equal(block_poll_add(f, addr(PAGE), block(PAGE)[-1], NULL, 7, 0), 0);
+	assert_int_equal(add(f, addr(PAGE), block(PAGE)[-1], NULL, 7, 0), 0);
 	until(100 * MS);
 	assert_false(is_there(PAGE));
 	assert_int_equal(ntold, 0);
@@ -531,8 +548,8 @@ static void who_ends_has_not_given_back(void **state)
 		_exit(0);
 	}
 	make(64, 48, 1, 2);
-	assert_int_equal(block_poll_new(pid, 0, over, &ntold, &other), 0);
-	assert_int_equal(block_poll_add(other, addr(64), 48 | 1, NULL, 7, 0), 0);
+	assert_int_equal(block_poll_new(pid, over, &ntold, &other), 0);
+	assert_int_equal(add(other, addr(64), 48 | 1, NULL, 7, 0), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	block_poll(other, 10 * MS);
@@ -543,20 +560,20 @@ static void who_ends_has_not_given_back(void **state)
 	assert_fate(FATE_SAME, addr(64));
 	assert_true(told[0].b.seen_ns == 0);
 	block_poll_free(other);
-	assert_int_equal(block_poll_new(pid, 0, over, &ntold, &other), -ESRCH);
+	assert_int_equal(block_poll_new(pid, over, &ntold, &other), -ESRCH);
 }
 
 static void what_is_no_chunk(void **state)
 {
 	(void)state;
-	assert_int_equal(block_poll_add(f, addr(64), 0, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, addr(64), 16 | 1, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, addr(64), 40 | 1, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, addr(64), UINT64_MAX, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, addr(64), 1ull << 46, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, addr(65), 48 | 1, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, 0, 48 | 1, NULL, 7, 0), -EINVAL);
-	assert_int_equal(block_poll_add(f, UINT64_MAX & ~15ull, 48 | 1, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(64), 0, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(64), 16 | 1, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(64), 40 | 1, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(64), UINT64_MAX, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(64), 1ull << 46, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, addr(65), 48 | 1, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, 0, 48 | 1, NULL, 7, 0), -EINVAL);
+	assert_int_equal(add(f, UINT64_MAX & ~15ull, 48 | 1, NULL, 7, 0), -EINVAL);
 	assert_int_equal(block_poll_count(f), 0);
 }
 
@@ -620,10 +637,10 @@ static void no_more_than_so_many(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < BLOCK_POLL_MAX; i++)
-		assert_int_equal(block_poll_add(f, 0x10000000 + 64 * i, 48 | 1, NULL, i, i), 0);
-	assert_int_equal(block_poll_add(f, 0x900000000, 48 | 1, NULL, 1, 1), -ENOSPC);
+		assert_int_equal(add(f, 0x10000000 + 64 * i, 48 | 1, NULL, i, i), 0);
+	assert_int_equal(add(f, 0x900000000, 48 | 1, NULL, 1, 1), -ENOSPC);
 	assert_true(block_poll_drop(f, 0x10000000, NULL));
-	assert_int_equal(block_poll_add(f, 0x900000000, 48 | 1, NULL, 1, 1), 0);
+	assert_int_equal(add(f, 0x900000000, 48 | 1, NULL, 1, 1), 0);
 	assert_int_equal(block_poll_count(f), BLOCK_POLL_MAX);
 }
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * block_poll_read: reads what is around many blocks at once (attach/sampling/blocks/remote_read), and then
+ * glibc_look: reads what is around many blocks at once (attach/sampling/blocks/remote_read), and then
  * the heads of the chunks to which that leads.
  *
  *	first	head and first words, and the next chunk's head; of small blocks these are adjacent
  *	second	if the chunk before seems to be free: its head, and our own once more; if word 0 looks like a
  *		link: the head it leads to
  */
-#ifndef MM_BLOCK_POLL_READ_H
-#define MM_BLOCK_POLL_READ_H
+#ifndef MM_GLIBC_LOOK_H
+#define MM_GLIBC_LOOK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include "heap/glibc/chunkstate.h"
 
 /* A block that is looked at. */
-struct block_poll_found {
+struct glibc_look {
 	taddr addr;
 	uint64_t head;			/* at its birth: its size, and whether it is a mapping of its own */
 	struct chunkstate_look look;
@@ -34,15 +34,15 @@ struct block_poll_found {
 };
 
 /* Prepare a look at the block at k->addr. */
-void block_poll_ask(struct block_poll_found *k, uint64_t head);
+void glibc_look_ask(struct glibc_look *k, uint64_t head);
 
 /* 0 or as remote_read_now(). */
-must_check int block_poll_read(struct remote_read *g, struct block_poll_found *looked, size_t n);
+must_check int glibc_look_read(struct remote_read *g, struct glibc_look *looked, size_t n);
 
 /* Is word 0 a link of a free list: to a chunk of the same size, or the end of the list? */
-bool block_poll_linked(const struct block_poll_found *k);
+bool glibc_look_linked(const struct glibc_look *k);
 
 /* Does the block, which was behind a free chunk, lie inside of it now? */
-bool block_poll_joined(const struct block_poll_found *k);
+bool glibc_look_joined(const struct glibc_look *k);
 
 #endif

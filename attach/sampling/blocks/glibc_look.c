@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/block_poll_read.h"
+#include "attach/sampling/blocks/glibc_look.h"
 
 #include <string.h>
 
@@ -15,21 +15,21 @@ static void piece(struct remote_read_piece *p, taddr at, void *to, uint64_t n)
 	*p = (struct remote_read_piece){ .at = at, .to = to, .n = (uint32_t)n, .got = REMOTE_READ_FAILED };
 }
 
-void block_poll_ask(struct block_poll_found *k, uint64_t head)
+void glibc_look_ask(struct glibc_look *k, uint64_t head)
 {
 	const taddr addr = k->addr, page_end = (addr - LEAD) / PAGE * PAGE + PAGE;
 	const uint64_t size = chunkstate_size(head), usable = size - (chunkstate_mapped(head) ? 16 : 8);
 	const uint64_t words = usable / 8 < CHUNKSTATE_WORDS ? usable / 8 : CHUNKSTATE_WORDS;
 	const taddr end = addr + words * 8, first_end = end < page_end ? end : page_end;
 
-	*k = (struct block_poll_found){ .addr = addr, .head = head, .look.block = addr };
+	*k = (struct glibc_look){ .addr = addr, .head = head, .look.block = addr };
 	piece(&k->pieces[HEAD], addr - LEAD, &k->look.prev_size, first_end - (addr - LEAD));
 	piece(&k->pieces[REST], first_end, &k->look.words[(first_end - addr) / 8], end - first_end);
 	piece(&k->pieces[NEXT], addr + size - 8, &k->look.next_head, chunkstate_mapped(head) ? 0 : 8);
 }
 
 /* Read the pieces of some blocks, without empty ones, and copy the results back. */
-static int read_pieces(struct remote_read *g, struct block_poll_found *looked, size_t n)
+static int read_pieces(struct remote_read *g, struct glibc_look *looked, size_t n)
 {
 	struct remote_read_piece all[ROOM * 3];
 	size_t count = 0, at = 0;
@@ -47,12 +47,12 @@ static int read_pieces(struct remote_read *g, struct block_poll_found *looked, s
 	return r;
 }
 
-static bool has(const struct block_poll_found *k, unsigned which)
+static bool has(const struct glibc_look *k, unsigned which)
 {
 	return k->pieces[which].n && k->pieces[which].got == REMOTE_READ_DONE;
 }
 
-static void take_first(struct block_poll_found *k)
+static void take_first(struct glibc_look *k)
 {
 	const struct remote_read_piece *p = k->pieces;
 
@@ -65,7 +65,7 @@ static void take_first(struct block_poll_found *k)
 		k->look.nwords = 0;
 }
 
-static void ask_more(struct block_poll_found *k)
+static void ask_more(struct glibc_look *k)
 {
 	taddr to;
 
@@ -85,7 +85,7 @@ static void ask_more(struct block_poll_found *k)
 		piece(&k->pieces[LINK], to - 8, &k->link_head, 8);
 }
 
-int block_poll_read(struct remote_read *g, struct block_poll_found *looked, size_t n)
+int glibc_look_read(struct remote_read *g, struct glibc_look *looked, size_t n)
 {
 	int r = 0;
 
@@ -107,12 +107,12 @@ int block_poll_read(struct remote_read *g, struct block_poll_found *looked, size
 	return r;
 }
 
-bool block_poll_linked(const struct block_poll_found *k)
+bool glibc_look_linked(const struct glibc_look *k)
 {
 	return k->list_end || (k->has_link && chunkstate_size(k->link_head) == chunkstate_size(k->head));
 }
 
-bool block_poll_joined(const struct block_poll_found *k)
+bool glibc_look_joined(const struct glibc_look *k)
 {
 	/* only if it has not changed between the two reads */
 	return k->has_before && k->again[0] == k->look.prev_size && k->again[1] == k->look.head &&

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/blocks/live_pages.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define PART 512u		/* pages whose entries are read together */
+#define PRESENT (1ull << 63)
+
+/* The entries of pagemap of part number @part; NULL: none could be read. */
+static uint64_t *entries_of(struct live_pages *p, uint64_t part)
+{
+	uint64_t **known = addrmap_get(&p->parts, part), *entries;
+
+	if (known)
+		return *known;
+	entries = calloc(PART, sizeof(*entries));
+	if (entries && pread(p->pagemap, entries, PART * sizeof(*entries),
+			     (off_t)(part * PART * sizeof(*entries))) < 0) {
+		free(entries);
+		entries = NULL;
+	}
+	if (addrmap_put(&p->parts, part, &entries) == 0)
+		return entries;
+	free(entries);
+	return NULL;
+}
+
+static bool is_present(struct live_pages *p, uint64_t page)
+{
+	const uint64_t *entries = entries_of(p, page / PART);
+
+	return entries && entries[page % PART] & PRESENT;
+}
+
+static uint8_t *read_page(struct live_pages *p, taddr at)
+{
+	uint8_t *bytes = p->read < LIVE_PAGES_MOST ? malloc(SNAPSHOT_PAGE) : NULL;
+	const struct iovec here = { bytes, SNAPSHOT_PAGE }, there = { (void *)(uintptr_t)at, SNAPSHOT_PAGE };
+
+	if (bytes && process_vm_readv(p->pid, &here, 1, &there, 1, 0) == SNAPSHOT_PAGE) {
+		p->read++;
+		return bytes;
+	}
+	free(bytes);
+	return NULL;
+}
+
+static const uint8_t *page(struct snapshot_source *source, taddr at)
+{
+	struct live_pages *p = (struct live_pages *)source;
+	uint8_t **known = addrmap_get(&p->pages, at), *bytes;
+
+	if (known || !is_present(p, at / SNAPSHOT_PAGE))
+		return known ? *known : NULL;
+	bytes = read_page(p, at);
+	if (addrmap_put(&p->pages, at, &bytes) == 0)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+int live_pages_open(struct live_pages *p, pid_t pid)
+{
+	char path[64];
+
+	*p = (struct live_pages){ .source.page = page, .pid = pid };
+	addrmap_init(&p->pages, sizeof(uint8_t *));
+	addrmap_init(&p->parts, sizeof(uint64_t *));
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	p->pagemap = open(path, O_RDONLY | O_CLOEXEC);
+	return p->pagemap < 0 ? -errno : 0;
+}
+
+static void free_all(struct addrmap *m)
+{
+	uint64_t key;
+	void *value;
+
+	for (size_t i = 0; addrmap_next(m, &i, &key, &value);)
+		free(*(void **)value);
+	addrmap_fini(m);
+}
+
+void live_pages_close(struct live_pages *p)
+{
+	free_all(&p->pages);
+	free_all(&p->parts);
+	if (p->pagemap >= 0)
+		close(p->pagemap);
+	p->pagemap = -1;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_heaps: the allocators of the target that can answer what became of a block
+ * (attach/sampling/blocks/block_heap.h): which those are, and whose a block is. A program may have both: one
+ * whose Rust code uses a jemalloc of its own, say.
+ */
+#ifndef MM_SAMPLING_HEAPS_H
+#define MM_SAMPLING_HEAPS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "attach/sampling/blocks/block_heap.h"
+#include "base/cleanup.h"
+
+struct modules;
+
+struct sampling_heaps {
+	/* NULL: it is not there */
+	struct block_heap *glibc, *jemalloc;
+};
+
+/* 0; -ENOTSUP (logged): what malloc gives out is of no heap that can answer; -ENOMEM. */
+must_check int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_heaps *out);
+void sampling_heaps_close(struct sampling_heaps *h);
+
+/* Describe a block that was just given out. false: it is of no heap that is known. */
+bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit,
+			 struct block_birth *out);
+
+#endif
