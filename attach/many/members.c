@@ -313,9 +313,11 @@ bool members_end(struct members *m, size_t at_once)
 		}
 		w->asked = true;
 		busy++;
-		/* one that ends already is not to be hurried */
+		/* one that ends already is not to be hurried, but it may have been stopped */
 		if (w->state <= MEMBER_WATCHING)
 			ask_to_end(w);
+		else
+			kill(w->watcher, SIGCONT);
 	}
 	return all;
 }
