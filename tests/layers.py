@@ -98,7 +98,8 @@ MAY_INCLUDE = {
     "attach/verdicts": f"base trace report report/* report/text/scan {HEAP} attach/options attach/target attach/control attach/stacks/unwind attach/snapshot "
                        "attach/events attach/scan",
     "attach/watch": f"base trace report report/* {SYMBOLIZE} {HEAP} {KEEPER} attach/*",
-    "attach/many": "base trace report report/* attach/options attach/target attach/reporting attach/watch",
+    "attach/many": f"base trace report report/* {SHARED} attach/options attach/target attach/reporting "
+                   "attach/watch",
     "attach/top": "base trace report report/* report/text/* attach/options attach/reporting",
     "attach/cli": f"base trace packs report report/* report/text/* {HEAP} attach/*",
     "attach": "base attach/*",

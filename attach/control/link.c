@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "attach/keeper/keeper.h"
+#include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/trap.h"
 #include "base/log.h"
 #include "base/stall_timer.h"
@@ -21,6 +22,7 @@
 #define HOLD_NS 1000000000ull
 #define START_NS 10000000000ull
 #define CALL_NS 2000000000ull
+#define ADOPT_TRIES 1000
 
 uint64_t link_clock_ns(void)
 {
@@ -61,16 +63,14 @@ static void set_up(struct link *l, const struct link_settings *set)
 	l->shared->sampled = set->sampled;
 	l->shared->inherits = set->inherits;
 	l->shared->bell = l->bell;
+	l->shared->slots = set->slots;
 	l->shared->gdb = set->gdb;
 	l->shared->gdb_mem = set->gdb_mem;
 	ring_init(&l->shared->ring, l->shared->ring_bytes, ring_of(set));
 }
 
-/* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
-static int make_ready(struct link *l, const struct link_settings *set, bool keeper)
+static int map_traps(struct link *l)
 {
-	int r;
-
 	memset(l, 0, sizeof(*l));
 	l->keeper_fd = -1;
 	l->traps = mmap(NULL, sizeof(*l->traps), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -78,6 +78,16 @@ static int make_ready(struct link *l, const struct link_settings *set, bool keep
 		return -ENOMEM;
 	/* otherwise the keeper would lock it, too */
 	(void)!madvise(l->traps, sizeof(*l->traps), MADV_DONTFORK);
+	return 0;
+}
+
+/* What the controller itself needs: a table for link_emergency_lift, the shared mapping, the doorbell. */
+static int make_ready(struct link *l, const struct link_settings *set, bool keeper)
+{
+	int r = map_traps(l);
+
+	if (r < 0)
+		return r;
 	l->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	l->shared_bytes = offsetof(struct shared, ring_bytes) + ring_of(set);
 	r = l->bell < 0 ? -errno : map_shared(l->shared_bytes, keeper, &l->shared);
@@ -126,10 +136,43 @@ int link_prepare_uprobe(struct link *l, pid_t pid, const char *way, char *why, s
 	return r;
 }
 
+int link_open_slot(struct link *l, struct slot *slot)
+{
+	int r = map_traps(l);
+
+	if (r < 0)
+		return r;
+	l->keeper = slot->keeper;
+	l->keeper_fd = (int)syscall(SYS_pidfd_open, l->keeper, 0);
+	if (l->keeper_fd < 0) {
+		r = -errno;
+		munmap(l->traps, sizeof(*l->traps));
+		return r;
+	}
+	l->slot = slot;
+	l->bell = slot->bell;
+	l->shared = &slot->shared;
+	return 0;
+}
+
+/* What is not read any more is not watched any more; the slot is the keeper's again. */
+static void close_slot(struct link *l)
+{
+	atomic_store(&l->slot->closed, 1);
+	link_signal(l, KEEPER_MAIL);
+	close(l->keeper_fd);
+	munmap(l->traps, sizeof(*l->traps));
+	l->shared = NULL;
+}
+
 void link_close(struct link *l)
 {
 	if (!l->shared)
 		return;
+	if (l->slot) {
+		close_slot(l);
+		return;
+	}
 	uprobe_close(l->uprobe);
 	uprobe_close(l->prepared);
 	munmap(l->shared, l->shared_bytes);
@@ -146,11 +189,21 @@ void link_signal(struct link *l, int sig)
 	(void)!syscall(SYS_pidfd_send_signal, l->keeper_fd, sig, NULL, 0);
 }
 
+bool link_left_alone(const struct link *l)
+{
+	return atomic_load(&l->shared->end.stays) && atomic_load(&l->shared->end.left);
+}
+
 bool link_keeper_gone(const struct link *l)
 {
 	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
 
-	return poll(&p, 1, 0) == 1;
+	return link_left_alone(l) || poll(&p, 1, 0) == 1;
+}
+
+bool link_may_kill(const struct link *l)
+{
+	return !l->shared->slots && !link_any_planted(l);
 }
 
 static void send_command(struct link *l, enum command_op op, int64_t arg, int64_t arg2)
@@ -254,6 +307,37 @@ static int plant_run(struct link *l, uint32_t first, uint32_t n)
 	for (uint32_t i = first; r >= 0 && i < first + n; i++)
 		l->planted[i] = l->shared->plant_result[i] == 0;
 	return r < 0 ? r : 0;
+}
+
+int link_adopt(struct link *l)
+{
+	const struct timespec ms = { 0, 1000000 };
+	int64_t r;
+
+	/* a thread steps for microseconds; but there may be many */
+	for (int tries = 0; tries < ADOPT_TRIES; tries++) {
+		r = link_call(l, COMMAND_ADOPT, getpid(), l->nsites, CALL_NS);
+		if (r != -EAGAIN)
+			break;
+		nanosleep(&ms, NULL);
+	}
+	for (uint32_t i = 0; r == 0 && i < l->nsites; i++)
+		l->planted[i] = l->used[i] && l->shared->plant_result[i] == 0;
+	return (int)r;
+}
+
+bool link_map(struct link *l, const struct record_hit *hit)
+{
+	/* it is ours until it is consumed, in memory that is ours as well */
+	struct record_hit *ours = (struct record_hit *)(uintptr_t)hit;
+	const uint16_t *map;
+
+	if (!l->slot || atomic_load(&l->shared->ring.tail) >= l->slot->mapped_until)
+		return true;
+	map = l->slot->map;
+	ours->head.site = map[hit->head.site % SHARED_SITES];
+	ours->outer_site = map[hit->outer_site % SHARED_SITES];
+	return hit->head.site != SLOT_NO_SITE && hit->outer_site != SLOT_NO_SITE;
 }
 
 static int plant_uprobes(struct link *l, const uint32_t *sites, size_t n)
@@ -415,6 +499,24 @@ void link_alive(struct link *l)
 	atomic_fetch_add_explicit(&l->shared->alive, 1, memory_order_relaxed);
 }
 
+/* Copies of the target that no watch has yet, with the same traps. */
+static void lift_in_copies(struct link *l)
+{
+	struct slots *slots = l->shared->slots;
+
+	for (uint32_t k = 0; slots && k < SLOTS; k++) {
+		const struct slot *s = &slots->all[k];
+		const uint32_t state = atomic_load(&s->state);
+		cleanup_close int mem = -1;
+
+		if ((state != SLOT_OFFERED && state != SLOT_CLAIMED) || s->keeper != l->keeper)
+			continue;
+		mem = procfs_open_mem(s->pid);
+		for (uint32_t i = 0; mem >= 0 && i < l->nsites; i++)
+			(void)!trap_lift_left(l->traps, mem, i);
+	}
+}
+
 uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 {
 	uint32_t lifted = 0;
@@ -431,5 +533,6 @@ uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 		lifted += r > 0;
 		*left += r < 0;
 	}
+	lift_in_copies(l);
 	return lifted;
 }

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "attach/keeper/shared/shared.h"
+#include "attach/keeper/shared/slots.h"
 #include "attach/uprobe/uprobe.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
@@ -25,6 +26,7 @@ struct link {
 	struct uprobe *prepared;
 	/* of a keeper that is only there for a pause: where the events come from; NULL: from this link */
 	struct link *events;
+	struct slot *slot;	/* the keeper is that of the process which has forked this one; NULL: ours */
 	pid_t keeper;
 	int keeper_fd;		/* pidfd: readable when it is gone */
 	int bell;		/* eventfd: readable when the keeper wants our attention */
@@ -42,11 +44,22 @@ struct link_settings {
 	bool one_of_many;	/* as in struct shared; with less memory for records */
 	bool sampled;		/* as in struct shared */
 	bool inherits;		/* as in struct shared */
+	struct slots *slots;	/* as in struct shared */
 	int gdb, gdb_mem;	/* as in struct shared; -1: the keeper itself is the tracer */
 };
 
 /* Make the shared mapping and fork the keeper. Call it before any expensive work. 0 or -errno. */
 must_check int link_open(struct link *l, const struct link_settings *set, int argc, char **argv);
+
+/*
+ * The same for a copy that a keeper watches already, in @slot. When all is planned, link_adopt: from then on
+ * the keeper has our numbers of the sites; planted[] says which are planted. link_map: the numbers of a hit
+ * that was recorded before; false: its trap is not one of ours. link_close ends the watch, if it has not
+ * ended. 0 or -errno.
+ */
+must_check int link_open_slot(struct link *l, struct slot *slot);
+must_check int link_adopt(struct link *l);
+bool link_map(struct link *l, const struct record_hit *hit);
 
 /*
  * The same without a keeper: for the process @pid, by the second engine (attach/uprobe), in the way @way, NULL: the
@@ -104,7 +117,14 @@ must_check int link_take_over(struct link *l);
 /* Have the keeper leave, and wait for its end. 0; -ETIMEDOUT. Read the ring afterwards: it may have more. */
 must_check int link_leave(struct link *l, uint64_t limit_ns);
 
+/* It has left the target; mostly it has ended. */
 bool link_keeper_gone(const struct link *l);
+
+/* It has left the target, but has not ended: it has other processes to serve. */
+bool link_left_alone(const struct link *l);
+
+/* May the keeper be killed? It has planted nothing, and serves no other process. */
+bool link_may_kill(const struct link *l);
 
 /* Send the keeper a signal. */
 void link_signal(struct link *l, int sig);

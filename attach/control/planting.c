@@ -371,6 +371,19 @@ int planting_plant(struct planting *p)
 	return r;
 }
 
+int planting_adopt(struct planting *p)
+{
+	int r = link_adopt(p->link);
+	size_t n = 0;
+
+	for (size_t i = 0; r == 0 && i < p->nwaiting; i++)
+		if (!p->link->planted[p->waiting[i]])
+			p->waiting[n++] = p->waiting[i];
+	if (r == 0)
+		p->nwaiting = n;
+	return r;
+}
+
 void planting_again(struct planting *p)
 {
 	p->nwaiting = 0;

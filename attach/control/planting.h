@@ -114,6 +114,12 @@ must_check int planting_plan_start(struct planting *p);
  */
 must_check int planting_plant(struct planting *p);
 
+/*
+ * The process is a copy that is watched already (link_open_slot): what is planned is in its memory, mostly;
+ * the next planting_plant plants the rest. 0 or -errno.
+ */
+must_check int planting_adopt(struct planting *p);
+
 /* All traps were lifted: the next planting_plant plants them again. */
 void planting_again(struct planting *p);
 

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/keeper/copies/copies.h"
 #include "attach/keeper/gdb/relay.h"
 #include "attach/keeper/leave.h"
 #include "attach/keeper/loop.h"
@@ -128,6 +129,8 @@ static int64_t carry_out(struct keeper *k)
 		return pausing_end(k);
 	case COMMAND_LET_END:
 		return exit_hold_let_go(k);
+	case COMMAND_ADOPT:
+		return copies_adopt(k, sh->arg, sh->arg2);
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;
@@ -173,25 +176,64 @@ static bool sigtrap_at_risk(struct keeper *k)
 	return t && procfs_signals(t->tid, &s) == 0 && (s.handled >> (SIGTRAP - 1) & 1);
 }
 
+/* Must it leave? @news: enum wait_news, of the process. */
+static void check_life(struct keeper *k, uint32_t news)
+{
+	const bool due = k->now_ns >= k->next_parent_ns;
+
+	/* checked also without the signal: the controller may have died before that was set up */
+	if (!k->first && (news & NEWS_ORPHAN || due) && orphaned(k))
+		k->leave_reason = LEFT_ORPHAN;
+	if (due) {
+		k->next_parent_ns = k->now_ns + IDLE_NS;
+		if (sigtrap_at_risk(k))
+			k->leave_reason = LEFT_SIGTRAP;
+		if (k->first)
+			copies_check(k);
+	}
+	if (news & NEWS_TERM)
+		k->leave_reason = LEFT_TERM;
+	/* check the mailbox itself: the signal only wakes us */
+	if (!k->leave_reason)
+		read_mail(k);
+}
+
+static void check_all(struct keeper *first)
+{
+	uint32_t news = 0, i = 0;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i)) {
+		news |= s->news;
+		s->news = 0;
+	}
+	i = 0;
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		if (!s->gone && !s->left_ns)
+			check_life(s, news);
+	if (news & NEWS_TERM)
+		first->leave_reason = LEFT_TERM;
+}
+
+/* Those that must leave while others stay. false: none stays, or the process was asked to end. */
+static bool others_stay(struct keeper *first)
+{
+	uint32_t i = 0;
+
+	if (!first->ncopies || first->leave_reason == LEFT_TERM)
+		return !first->leave_reason;
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		if (s->leave_reason && !s->left_ns)
+			leave_alone(s);
+	copies_free_gone(first);
+	return first->ncopies || !first->leave_reason;
+}
+
 _Noreturn static void run(struct keeper *k)
 {
-	while (!k->leave_reason) {
+	do {
 		loop_round(k, IDLE_NS);
-		/* checked also without the signal: the controller may have died before that was set up */
-		if ((k->news & NEWS_ORPHAN || k->now_ns >= k->next_parent_ns) && orphaned(k))
-			k->leave_reason = LEFT_ORPHAN;
-		if (k->now_ns >= k->next_parent_ns) {
-			k->next_parent_ns = k->now_ns + IDLE_NS;
-			if (sigtrap_at_risk(k))
-				k->leave_reason = LEFT_SIGTRAP;
-		}
-		if (k->news & NEWS_TERM)
-			k->leave_reason = LEFT_TERM;
-		k->news = 0;
-		/* check the mailbox itself: the signal only wakes us */
-		if (!k->leave_reason)
-			read_mail(k);
-	}
+		check_all(k);
+	} while (others_stay(k));
 	leave(k, k->leave_reason);
 	_exit(0);
 }
@@ -291,15 +333,15 @@ static void close_between(unsigned int first, unsigned int last)
 		close_range(first, last, 0);
 }
 
-/* Close all from 3 on except @keep[0..3); negative ones do not count. */
-static void close_but(int keep[3])
+/* Close all from 3 on except @keep[0..n); negative ones do not count. */
+static void close_but(const int *keep, int n)
 {
 	unsigned int from = 3;
 
 	for (;;) {
 		int next = INT_MAX;
 
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < n; i++)
 			if (keep[i] >= (int)from && keep[i] < next)
 				next = keep[i];
 		if (next == INT_MAX)
@@ -313,9 +355,17 @@ static void close_but(int keep[3])
 /* Close all but the doorbell and what leads to gdb: the terminal and other files are not the keeper's. */
 static void close_files(struct keeper *k)
 {
-	int null;
+	const struct slots *slots = k->shared->slots;
+	int keep[4 + SLOTS], n = 0, null;
 
-	close_but((int[3]){ k->shared->bell, k->shared->gdb, k->shared->gdb_mem });
+	keep[n++] = k->shared->bell;
+	keep[n++] = k->shared->gdb;
+	keep[n++] = k->shared->gdb_mem;
+	if (slots)
+		keep[n++] = slots->bell;
+	for (int i = 0; slots && i < SLOTS; i++)
+		keep[n++] = slots->all[i].bell;
+	close_but(keep, n);
 	null = open_null();
 	for (int fd = 0; fd < 3 && null >= 0; fd++)
 		dup2(null, fd);
@@ -368,7 +418,9 @@ _Noreturn static void keeper_main(struct keeper *k, int argc, char **argv)
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, KEEPER_ORPHAN);
 	close_files(k);
+	copies_reserve(k);
 	make_hard_to_kill(own_session);
+	copies_open(k);
 	if (chdir("/") < 0)
 		_exit(1);
 	if (k->shared->gdb >= 0)

@@ -11,10 +11,10 @@
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
+#include "attach/keeper/wait_stops.h"
 
 #define LEAVE_NS 3000000000ull	/* after that, threads that have not stopped are detached by our exit */
-
-static void settle_status(struct keeper *k, pid_t tid, int status);
+#define ALONE_RETRY_NS 20000000	/* leaving alone: threads that could not be interrupted are tried again */
 
 static void forget(struct keeper *k, struct tracee *t)
 {
@@ -80,7 +80,7 @@ static void settle_birth(struct keeper *k, struct tracee *t)
 	unsigned long newborn;
 
 	if (tracee_event_msg(t, &newborn) == 0) {
-		struct tracee *n = threads_find(&k->threads, newborn);
+		struct tracee *n = newproc_find(k, newborn);
 
 		if (!n && tracee_is_ours(newborn))
 			n = threads_add(&k->threads, newborn);
@@ -181,26 +181,26 @@ static void release(struct keeper *k, struct tracee *t)
 	}
 }
 
-static void settle_status(struct keeper *k, pid_t tid, int status)
+/* Those that have stopped meanwhile. Serving a birth may append to the queue. */
+static void settle_queue(struct keeper *k)
 {
-	struct tracee *t = threads_find(&k->threads, tid);
+	for (uint32_t i = 0; i < k->nqueue; i++) {
+		struct tracee *t = &k->threads.all[k->queue[i]];
 
-	if (!t && WIFSTOPPED(status))
-		t = threads_add(&k->threads, tid);
-	if (!t)
-		return;
-	t->status = status;
-	t->stopped_ns = budget_stopped_ns(k);
-	settle(k, t);
+		t->stopped_ns = budget_stopped_ns(k);
+		if (t->state == TRACEE_STOPPED)
+			settle(k, t);
+	}
+	k->nqueue = 0;
 }
 
 static void settle_stops(struct keeper *k)
 {
-	int status;
-	pid_t tid;
+	uint32_t i = 0;
 
-	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-		settle_status(k, tid, status);
+	wait_stops_everyone(k);
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		settle_queue(s);
 }
 
 static bool waiting_for_any(struct keeper *k, bool late)
@@ -215,26 +215,47 @@ static bool waiting_for_any(struct keeper *k, bool late)
 	return any;
 }
 
+static bool all_waiting_for_any(struct keeper *k, bool late)
+{
+	bool any = false;
+	uint32_t i = 0;
+
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		any |= waiting_for_any(s, late);
+	return any;
+}
+
 static void wait_a_little(struct keeper *k)
 {
 	struct timespec a_little = { 0, SPARING_LOOK_NS };
+	uint32_t i = 0;
 	sigset_t chld;
 
 	sigemptyset(&chld);
 	sigaddset(&chld, SIGCHLD);
 	/* whichever thread has stopped, or none: all are asked next */
 	(void)sigtimedwait(&chld, NULL, &a_little);
-	k->now_ns = keeper_clock_ns();
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		s->now_ns = keeper_clock_ns();
+}
+
+static void release_all(struct keeper *k)
+{
+	k->nqueue = 0;	/* what is stopped is found in the table */
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		release(k, t);
 }
 
 static void release_threads(struct keeper *k)
 {
 	uint64_t began = keeper_clock_ns();
 	struct stall_timer p = stall_timer_begin(began);
+	uint32_t i = 0;
 
-	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
-		release(k, t);
-	while (waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) &&
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		if (s->target && !s->gone)
+			release_all(s);
+	while (all_waiting_for_any(k, keeper_clock_ns() - began > SPARING_NS) &&
 	       stall_timer_look(&p, keeper_clock_ns()) < LEAVE_NS) {
 		settle_stops(k);
 		wait_a_little(k);
@@ -243,13 +264,17 @@ static void release_threads(struct keeper *k)
 	settle_stops(k);
 }
 
-void leave(struct keeper *k, enum leave_reason reason)
+static void lift(struct keeper *k)
 {
+	/* one that has ended has no memory any more */
+	const bool lives = k->target && k->mem >= 0 && (!k->first || k->threads.used);
+
 	/* from here on memory must not be copied: threads will run */
 	atomic_store(&k->shared->pause.number, 0);
+	k->pausing.on = false;
 	/* and nothing is planted, also not at the end of a step */
 	trap_freeze(&k->traps);
-	if (k->target && k->mem >= 0)
+	if (lives)
 		atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
 	/* copies exist even if the target's own memory can no longer be opened, as after an exec */
 	atomic_fetch_add(&k->shared->end.uncleaned, newproc_clean_rest(k));
@@ -257,10 +282,86 @@ void leave(struct keeper *k, enum leave_reason reason)
 	atomic_store(&k->shared->end.at_ns, keeper_clock_ns());
 	atomic_store(&k->shared->end.blind_ns,
 		     k->reader.drop_since_ns ? k->reader.drop_since_ns : atomic_load(&k->shared->end.at_ns));
-	if (k->target) {
-		release_threads(k);
-		if (k->mem >= 0)
-			trap_restore_scratch(&k->traps, k->mem);
-	}
+}
+
+static void finish(struct keeper *k, enum leave_reason reason)
+{
+	if (k->target && k->mem >= 0)
+		trap_restore_scratch(&k->traps, k->mem);
 	atomic_store(&k->shared->end.left, reason);
+}
+
+void leave(struct keeper *k, enum leave_reason reason)
+{
+	uint32_t i = 0;
+
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		if (!s->gone)
+			lift(s);
+	release_threads(k);
+	i = 0;
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		if (!s->gone)
+			finish(s, s->leave_reason ? s->leave_reason : reason);
+}
+
+/* --- alone --- */
+
+/*
+ * The keeper does not exit, so a thread that sleeps must stop, too. If it moves bytes, it is tried again
+ * later.
+ */
+static void release_alone(struct keeper *k, struct tracee *t)
+{
+	const pid_t pid = t->guest ? t->tid : k->target;
+	const bool was = t->interrupted;
+
+	if (t->state == TRACEE_LISTENING) {
+		(void)!tracee_interrupt(t);
+		t->interrupted = was; /* its call has failed because of the signal that has stopped it */
+		return;
+	}
+	if (t->state != TRACEE_RUNNING) {
+		release(k, t);
+		return;
+	}
+	if (t->known && !t->interrupted && !t->in_vfork && procfs_waits(pid, t->tid) == WAITS)
+		(void)!tracee_interrupt(t); /* ESRCH: it ended */
+	else if (!t->interrupted || t->stuck)
+		release(k, t);
+}
+
+static void release_all_alone(struct keeper *k)
+{
+	k->retry_ns = k->now_ns + ALONE_RETRY_NS;
+	k->nqueue = 0;
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		release_alone(k, t);
+}
+
+void leave_alone(struct keeper *k)
+{
+	k->left_ns = k->now_ns;
+	lift(k);
+	release_all_alone(k);
+	leave_round(k);
+}
+
+void leave_round(struct keeper *k)
+{
+	const uint64_t age = k->now_ns - k->left_ns;
+
+	settle_queue(k);
+	(void)waiting_for_any(k, age > SPARING_NS);
+	if (k->threads.used && k->now_ns >= k->retry_ns)
+		release_all_alone(k);
+	if (k->threads.used && age < LEAVE_NS)
+		return;
+	k->gone = !k->threads.used;
+	if (atomic_load(&k->shared->end.left))
+		return;
+	atomic_store(&k->shared->end.stays, 1);
+	finish(k, k->leave_reason);
+	if (!k->slot || atomic_load(&k->slot->state) != SLOT_OFFERED)
+		notify_ring(k);
 }

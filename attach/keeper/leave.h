@@ -21,4 +21,12 @@
 /* Does everything except the exit. May be called from a signal handler, and twice. */
 void leave(struct keeper *k, enum leave_reason reason);
 
+/*
+ * One of several processes is left, for the reason in k->leave_reason, while the keeper goes on with the
+ * others: then 6. is not possible, and threads that sleep are interrupted, too, as in a pause. That takes
+ * several rounds (leave_round), until k->gone.
+ */
+void leave_alone(struct keeper *k);
+void leave_round(struct keeper *k);
+
 #endif

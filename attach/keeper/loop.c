@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/loop.h"
 
+#include "attach/keeper/copies/copies.h"
+#include "attach/keeper/leave.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/pause/exit_hold.h"
 #include "attach/keeper/pause/pausing.h"
@@ -52,6 +54,10 @@ void loop_watch_reader(struct keeper *k)
 
 	uint64_t silence = stall_timer_look(&k->reader.unread, k->now_ns);
 
+	/* what a copy records waits for its watch to begin */
+	if (!keeper_is_answered(k))
+		return;
+
 	if (!ring_used(&k->shared->ring) || tail != k->reader.last_tail || alive != k->reader.last_alive) {
 		k->reader.unread = stall_timer_begin(k->now_ns);
 		k->reader.last_tail = tail;
@@ -64,20 +70,25 @@ void loop_watch_reader(struct keeper *k)
 		k->leave_reason = LEFT_SILENT;
 }
 
-void loop_round(struct keeper *k, uint64_t max_wait_ns)
+/* Serve what has stopped, and check the limits. */
+static void look(struct keeper *k)
 {
-	if (k->pausing.on) {
-		pausing_round(k, max_wait_ns);
+	if (k->gone)
+		return;
+	if (k->left_ns) {
+		leave_round(k);
 		return;
 	}
-	k->news |= wait_stops(k, budget_sleep_ns(k, max_wait_ns));
-
+	if (k->pausing.on) {
+		pausing_look(k);
+		return;
+	}
 	serve_queue(k);
 	budget_round(k);
 	/*
 	 * with a budget the keeper never spins, and the stop cost was measured on the processor where it runs
 	 */
-	if (!k->paid)
+	if (!k->paid && !k->first)
 		placement_round(&k->placement, &k->threads, k->now_ns,
 				atomic_load_explicit(&k->shared->counts.stops, memory_order_relaxed));
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
@@ -85,6 +96,20 @@ void loop_round(struct keeper *k, uint64_t max_wait_ns)
 	atomic_store_explicit(&k->shared->counts.hitting, k->threads.hitting, memory_order_relaxed);
 	watch_end(k);
 	exit_hold_round(k);
+	copies_fit_ring(k);
 	release_overdue(k);
 	loop_watch_reader(k);
+}
+
+void loop_round(struct keeper *k, uint64_t max_wait_ns)
+{
+	uint32_t i = 0;
+
+	if (k->pausing.on && !k->ncopies) {
+		pausing_round(k, max_wait_ns);
+		return;
+	}
+	k->news |= wait_stops(k, budget_sleep_ns(k, max_wait_ns));
+	for (struct keeper *s = k; s; s = keeper_next(s, &i))
+		look(s);
 }

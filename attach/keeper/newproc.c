@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "attach/keeper/copies/copies.h"
 #include "attach/keeper/hold.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/procfs.h"
@@ -14,6 +15,8 @@
 
 #define INT3 0xcc
 #define NOWHERE 0
+#define LATE_NS 200000		/* the stop of the thread that has forked it follows within that */
+#define LATE_MOST 5
 #define AGAIN_NS 10000000	/* a copy that could not be cleaned is at a trap: try again this often */
 
 static bool same_memory(pid_t a, pid_t b)
@@ -63,14 +66,14 @@ static void let_go(struct keeper *k, struct tracee *t)
  * Take our traps out of a forked copy. -ESRCH: it was killed; -EEXIST: it is clean, but there is an int3 at
  * @addr that is not ours.
  */
-static int clean(struct keeper *k, pid_t pid, taddr addr)
+static int clean(struct keeper *k, pid_t pid, taddr addr, bool stray)
 {
 	int mem = procfs_open_mem(pid), r;
 	uint8_t now;
 
 	if (mem < 0)
 		return mem == -ENOENT ? -ESRCH : mem;
-	r = trap_clean_copy(&k->traps, mem);
+	r = stray ? copies_clean(k, mem) : trap_clean_copy(&k->traps, mem);
 	if (r == 0 && addr != NOWHERE && (pread(mem, &now, 1, (off_t)addr) != 1 || now == INT3))
 		r = -EEXIST;
 	close(mem);
@@ -84,20 +87,53 @@ static void let_copy_go(struct keeper *k, struct tracee *t)
 	let_go(k, t);
 }
 
+/*
+ * Where several processes are watched, a newborn belongs to one of them. false: it does not belong to @k, or
+ * has to wait until it is known which thread has forked it.
+ */
+static bool is_at_home(struct keeper *k, struct tracee *t)
+{
+	struct keeper *home = k;
+	struct tracee *forker;
+
+	if (keeper_first(k)->ncopies && !t->expected) {
+		home = copies_home(k, t->tid);
+		t->stray = !home;
+	}
+	if (home && home != k) {
+		copies_move(home, k, t);
+		return false;
+	}
+	if (!k->shared->slots || k->leaving || t->late == LATE_MOST ||
+	    copies_forker(k, t, &forker) != -EAGAIN)
+		return true;
+	t->late++;
+	wait_stops_later(k, t, k->now_ns + LATE_NS);
+	return false;
+}
+
 bool newproc_first_stop(struct keeper *k, struct tracee *t)
 {
 	int r;
 
-	t->known = true;
 	if (is_thread_of(k->target, t->tid)) {
+		calls_drop(&k->calls, &t->calls);
+		t->known = true;
 		notify_record(k, RECORD_THREAD, 0, t->tid, 0, 0);
 		return true;
 	}
+	if (!is_at_home(k, t))
+		return false;
+	t->known = true;
 	t->guest = true;
 	k->others++;
-	if (newproc_shares_memory(k, t->tid))
+	if (newproc_shares_memory(k, t->tid)) {
+		calls_drop(&k->calls, &t->calls);
 		return true;
-	r = clean(k, t->tid, NOWHERE);
+	}
+	if (!t->stray && copies_take(k, t))
+		return false;
+	r = clean(k, t->tid, NOWHERE, t->stray);
 	if (r < 0 && r != -ESRCH) {
 		/* it must not be let go */
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
@@ -121,7 +157,7 @@ enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t,
 		return COPY_UNCLEAN;
 	t->clean_next_ns = k->now_ns + AGAIN_NS;
 	regs.rip--;
-	r = clean(k, t->tid, regs.rip);
+	r = clean(k, t->tid, regs.rip, t->stray);
 	if (r == -EEXIST)
 		return COPY_OWN_INT3;
 	if (r < 0 || tracee_set_regs(t, before, &regs) < 0)
@@ -136,20 +172,40 @@ uint32_t newproc_clean_rest(struct keeper *k)
 	uint32_t n = 0;
 
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
-		int r = t->unclean ? clean(k, t->tid, NOWHERE) : 0;
+		int r = t->unclean ? clean(k, t->tid, NOWHERE, t->stray) : 0;
 
 		n += r < 0 && r != -ESRCH;
 	}
 	return n;
 }
 
+struct tracee *newproc_find(struct keeper *k, pid_t newborn)
+{
+	struct tracee *n = threads_find(&k->threads, newborn);
+	uint32_t i = 0;
+
+	for (struct keeper *s = keeper_first(k); s && !n; s = keeper_next(s, &i))
+		n = threads_find(&s->threads, newborn);
+	return n;
+}
+
 void newproc_expect(struct keeper *k, struct tracee *t)
 {
 	unsigned long newborn;
+	struct tracee *n;
 
-	if (tracee_event_msg(t, &newborn) == 0 && !threads_find(&k->threads, newborn) &&
-	    !wait_stops_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
+	if (tracee_event_msg(t, &newborn) < 0 || newproc_find(k, newborn))
+		return;
+	if (!wait_stops_ask(k, newborn) && tracee_is_ours(newborn) && !threads_add(&k->threads, newborn))
 		k->leave_reason = LEFT_THREADS;
+	n = threads_find(&k->threads, newborn);
+	if (!n)
+		return;
+	n->expected = true;
+	n->forker = (uint16_t)(t - k->threads.all + 1);
+	/* as they are now: when the copy stops, the thread may have left them */
+	if (k->shared->slots && n->calls == NO_CALL)
+		calls_copy(&k->calls, &n->calls, &k->calls, t->calls);
 }
 
 static int adopt(void *ctx, pid_t child)
@@ -202,6 +258,22 @@ static void forget_former(struct keeper *k, const struct tracee *t)
 	k->others--;
 }
 
+/*
+ * A copy that is not watched yet: it is another program, which the next look finds. Most do it at once, so
+ * nothing is done that is not needed: mostly, nothing lives in the memory that it has left.
+ */
+static void copy_execs(struct keeper *k, struct tracee *t)
+{
+	if (k->threads.used > 1) {
+		(void)procfs_each_child(k->target, k->target, adopt, k);
+		atomic_fetch_add(&k->shared->end.unlifted, trap_lift_all(&k->traps, k->mem));
+		trap_restore_scratch(&k->traps, k->mem);
+	}
+	trap_forget_all(&k->traps);
+	forget_old_threads(k, t);
+	let_go(k, t);
+}
+
 void newproc_exec(struct keeper *k, struct tracee *t)
 {
 	if (t->guest) {
@@ -214,6 +286,10 @@ void newproc_exec(struct keeper *k, struct tracee *t)
 		/* its memory is its own now, and has no traps */
 		k->others--;
 		let_go(k, t);
+		return;
+	}
+	if (!keeper_is_answered(k)) {
+		copy_execs(k, t);
 		return;
 	}
 	/*

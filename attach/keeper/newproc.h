@@ -7,7 +7,8 @@
  *	a thread of the target		resumes, as a tracee like the others
  *	a guest				another process in the target's memory (vfork, posix_spawn): stays
  *					a tracee until it execs or ends, since it can run into our traps
- *	a copy				a forked process with our traps in its memory: cleaned, let go
+ *	a copy				a forked process with our traps in its memory: watched on in a slot
+ *					(copies.h), or cleaned and let go
  *
  * If a copy cannot be cleaned (no memory, no more files), it stays a tracee, and cleaning is tried again when
  * it runs into a trap, and when we leave. Until then it cannot step: we would have to change the same pages
@@ -36,6 +37,9 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t);
  * into the traps in its memory. (If it was served already, it may be gone from the table.)
  */
 void newproc_expect(struct keeper *k, struct tracee *t);
+
+/* The newborn in the table of @k, or of another state: it is a copy that is watched; or NULL. */
+struct tracee *newproc_find(struct keeper *k, pid_t newborn);
 
 enum copy_state {
 	COPY_LET_GO,	/* the int3 was ours and is out: it continues there, and is gone from the table */

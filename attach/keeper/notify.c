@@ -17,10 +17,24 @@ void notify_for_held(struct keeper *k)
 	notify_ring(k);
 }
 
+/* No watch reads it yet: one should begin. */
+static void notify_crowded(struct keeper *k)
+{
+	const uint64_t one = 1;
+
+	if (ring_is_crowded(&k->shared->ring) && !atomic_exchange(&k->slot->crowded, 1))
+		(void)!write(k->shared->slots->bell, &one, sizeof(one));
+}
+
 void notify_bell(struct keeper *k)
 {
 	struct ring *r = &k->shared->ring;
 	bool crowded;
+
+	if (!keeper_is_answered(k)) {
+		notify_crowded(k);
+		return;
+	}
 
 	if (!ring_wants_bell(r)) {
 		k->reader.bell_rung = false;

@@ -206,6 +206,18 @@ char procfs_state(pid_t pid, pid_t tid)
 	return p ? *p : 'X';
 }
 
+pid_t procfs_parent(pid_t pid)
+{
+	char buf[256];
+	ssize_t error;
+	const char *p = read_stat(pid, pid, buf, sizeof(buf), &error);
+
+	if (!p || p[1] != ' ')
+		return 0;
+	p += 2;
+	return (pid_t)parse_number(&p, 10);
+}
+
 #define STAT_STATE 3		/* number of the field in proc(5) */
 #define STAT_PROCESSOR 39
 

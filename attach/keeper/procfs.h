@@ -30,6 +30,9 @@ enum activity procfs_activity(pid_t pid, pid_t tid);
 /* The letter of /proc/PID/task/TID/stat: R, S, D, t, ...; X: it is not there; ?: not known. */
 char procfs_state(pid_t pid, pid_t tid);
 
+/* The process that @pid is a child of now; 0: it is gone. */
+pid_t procfs_parent(pid_t pid);
+
 /* The number of the processor that thread @tid runs on, or ran on last; -1: not known. */
 int procfs_processor(pid_t tid);
 

@@ -235,6 +235,7 @@ void serve_queue(struct keeper *k)
 		if (ring_is_crowded(&k->shared->ring))
 			notify_bell(k);
 	}
+	k->nnew = k->nqueue - n;
 	for (uint32_t i = n; i < k->nqueue; i++)
 		k->queue[left++] = k->queue[i];
 	k->nqueue = left;
@@ -250,6 +251,6 @@ void serve_queue(struct keeper *k)
 					  memory_order_relaxed);
 	}
 	/* the controller may take our processor when it wakes: no thread waits for us now */
-	if (n)
+	if (n && ring_used(&k->shared->ring))
 		notify_bell(k);
 }

@@ -15,6 +15,7 @@
 #include "attach/keeper/sched/fair.h"
 #include "attach/keeper/sched/placement.h"
 #include "attach/keeper/shared/shared.h"
+#include "attach/keeper/shared/slots.h"
 #include "attach/keeper/threads.h"
 #include "attach/keeper/traps/calls.h"
 #include "attach/keeper/traps/chain_pages.h"
@@ -79,8 +80,23 @@ struct pausing {
 	uint64_t spared_ns;		/* since when only spared threads still run; 0: not yet */
 };
 
+struct slot;
+
 struct keeper {
 	struct shared *shared;
+	/*
+	 * A keeper has a state for its first target, and one for each copy that it watches in a slot
+	 * (copies.h). What is there once for the process, as timers and spinning, is in the first.
+	 */
+	struct keeper *first;		/* NULL: it is the first */
+	struct keeper *copies[SLOTS];	/* of the first; those of them that are in use, */
+	uint32_t ncopies;
+	struct keeper *rooms;		/* and the memory for all SLOTS, and one more for a table of traps */
+	struct slot *slot;		/* of a copy */
+	pid_t adopter;			/* of a copy: its watch; 0: none yet */
+	int adopter_fd;			/* and its pidfd */
+	bool gone;			/* it has left; the process goes on with the others */
+	uint64_t left_ns, retry_ns;	/* leaving alone: since when; when threads are interrupted again */
 	pid_t target;			/* 0: nothing seized yet */
 	int mem;			/* /proc/TARGET/mem, or -1 */
 	int read_mem; /* hits read memory through this one, as in struct remote_loads_from; -1 */
@@ -111,6 +127,7 @@ struct keeper {
 	struct pausing pausing;
 	/* when the first thread of wait_stops_later is served again; 0: there is none */
 	uint64_t later_ns;
+	uint32_t nnew;			/* queued threads that were found while others were served */
 	uint32_t nwaiting;		/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
 	bool chained;			/* shared->chained, read once for each hit, */
@@ -140,6 +157,28 @@ static inline uint64_t keeper_clock_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+static inline struct keeper *keeper_first(struct keeper *k)
+{
+	return k->first ? k->first : k;
+}
+
+/*
+ * All states of this process: for (s = keeper_first(k), i = 0; s; s = keeper_next(s, &i)). Those that are
+ * gone are skipped by their users.
+ */
+static inline struct keeper *keeper_next(struct keeper *k, uint32_t *i)
+{
+	struct keeper *first = keeper_first(k);
+
+	return *i < first->ncopies ? first->copies[(*i)++] : NULL;
+}
+
+/* Does a controller answer? A copy has none before its watch has begun: no thread of it is held. */
+static inline bool keeper_is_answered(const struct keeper *k)
+{
+	return !k->slot || k->adopter;
 }
 
 static inline struct remote_loads_from keeper_memory(const struct keeper *k, const struct tracee *t)

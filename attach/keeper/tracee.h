@@ -59,6 +59,10 @@ struct tracee {
 	uint64_t clean_next_ns;	/* when to try that again */
 	bool later;		/* STOPPED, but not in the queue: served again later (wait_stops_later) */
 	bool known;		/* its first stop was seen, or it was there when we attached */
+	bool expected;		/* a newborn of this state's process: the forking thread's stop was seen */
+	uint16_t forker;	/* its index + 1 in the table; 0: not known */
+	bool stray;		/* its parent is not known: it may be a copy of any of them */
+	uint8_t late;		/* how often its first stop has waited for that one */
 	bool in_vfork;		/* waits for its vfork child: asleep, and past the copy */
 	bool interrupted;	/* PTRACE_INTERRUPT was sent, or a first stop is awaited: not seen yet */
 	bool fenced;		/* any fork that it makes is traced */

@@ -11,6 +11,8 @@
 #define QUIET_NS 1000000
 #define SCAN_NS 4000000		/* all threads are asked this often, unless all is quiet */
 #define RETRY_NS 200000		/* ring full: try again */
+#define LEAVING_NS 500000	/* of some that leave while others stay: check how far they are */
+#define PAUSE_LOOK_NS 20000000	/* the same in a pause */
 #define PEERS_NS 100000		/* a thread waits for its peers: try again */
 #define FEW_THREADS 256		/* asking all of these takes some microseconds */
 #define SPIN_NS 50000
@@ -55,12 +57,34 @@ static void enqueue_later(struct keeper *k)
 			enqueue(k, t, t->status);
 }
 
+/*
+ * The state that has @tid in its table (*@t): mostly it is @k. What is in none, *@t NULL, is a newborn: its
+ * first stop will show where it belongs.
+ */
+static struct keeper *owner_of(struct keeper *k, pid_t tid, struct tracee **t)
+{
+	uint32_t i = 0;
+
+	*t = threads_find(&k->threads, tid);
+	if (*t)
+		return k;
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i)) {
+		if (k->gone && !s->gone)
+			k = s;
+		*t = threads_find(&s->threads, tid);
+		if (*t)
+			return s;
+	}
+	return k;
+}
+
 void wait_stops_status(struct keeper *k, pid_t tid, int status)
 {
-	struct tracee *t = threads_find(&k->threads, tid);
+	struct tracee *t;
 
-	k->found++;
-	k->last_found_ns = k->now_ns;
+	keeper_first(k)->found++;
+	keeper_first(k)->last_found_ns = k->now_ns;
+	k = owner_of(k, tid, &t);
 	atomic_fetch_add_explicit(&k->shared->counts.stops, 1, memory_order_relaxed);
 	if (!t && !WIFSTOPPED(status))
 		return; /* a newborn that was killed before it ran */
@@ -84,7 +108,7 @@ bool wait_stops_ask(struct keeper *k, pid_t tid)
 }
 
 /* true if any of the threads that hit lately has stopped again. */
-static bool ask_active(struct keeper *k)
+static bool ask_active_of(struct keeper *k)
 {
 	struct tracee *t;
 	uint32_t i = 0;
@@ -96,6 +120,16 @@ static bool ask_active(struct keeper *k)
 	return found;
 }
 
+static bool ask_active(struct keeper *first)
+{
+	uint32_t i = 0;
+	bool found = false;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		found |= ask_active_of(s);
+	return found;
+}
+
 void wait_stops_everyone(struct keeper *k)
 {
 	int status;
@@ -103,7 +137,47 @@ void wait_stops_everyone(struct keeper *k)
 
 	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
 		wait_stops_status(k, tid, status);
-	k->next_scan_ns = k->now_ns + SCAN_NS;
+	keeper_first(k)->next_scan_ns = k->now_ns + SCAN_NS;
+}
+
+/* --- of all states --- */
+
+static void set_now(struct keeper *k, uint64_t now_ns)
+{
+	uint32_t i = 0;
+
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		s->now_ns = now_ns;
+}
+
+static uint32_t count_active(struct keeper *first)
+{
+	uint32_t i = 0, n = 0;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		n += s->threads.nactive;
+	return n;
+}
+
+/* Is no thread queued that could be served now? */
+static bool none_is_due(struct keeper *first)
+{
+	uint32_t i = 0;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		if (!s->pausing.on && s->nqueue != s->nwaiting)
+			return false;
+	return true;
+}
+
+static bool any_queued(struct keeper *first)
+{
+	uint32_t i = 0;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i))
+		if (s->nqueue)
+			return true;
+	return false;
 }
 
 /* --- waiting --- */
@@ -140,7 +214,7 @@ static bool spin(struct keeper *k)
 	uint64_t start = k->now_ns, now;
 	bool found = false;
 
-	if (!k->threads.nactive || start < s->banned_until_ns || !placement_may_spin(&k->placement))
+	if (!count_active(k) || start < s->banned_until_ns || !placement_may_spin(&k->placement))
 		return false;
 	if (s->score < 512 && ++s->skipped % 64)
 		return false;
@@ -149,7 +223,7 @@ static bool spin(struct keeper *k)
 
 		sched_yield();
 		now = keeper_clock_ns();
-		k->now_ns = now;
+		set_now(k, now);
 		found = ask_active(k);
 		if (now - before > SPIN_LONG_YIELD_NS) {
 			ban_spinning(s, now);
@@ -181,7 +255,7 @@ static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *
 {
 	siginfo_t si;
 
-	switch (sigtimedwait(&k->signals, &si, timeout)) {
+	switch (sigtimedwait(&keeper_first(k)->signals, &si, timeout)) {
 	case SIGCHLD:
 		*tid = si.si_pid;
 		return 0;
@@ -204,10 +278,18 @@ static int take_signal(struct keeper *k, const struct timespec *timeout, pid_t *
  * expire, and be programmed into the hardware, 2.5 us a stop in a virtual machine. The tick of set_settled
  * costs that once in SCAN_NS.
  */
-static uint64_t timeout_ns(const struct keeper *k, uint64_t max_wait_ns)
+static uint64_t timeout_of(const struct keeper *k, uint64_t max_wait_ns)
 {
+	if (k->gone)
+		return max_wait_ns;
+	if (k->left_ns)
+		return k->nqueue ? 0 : LEAVING_NS;
+	if (k->pausing.on)
+		return max_wait_ns < PAUSE_LOOK_NS ? max_wait_ns : PAUSE_LOOK_NS;
 	if (k->later_ns && k->later_ns < k->now_ns + max_wait_ns)
 		max_wait_ns = k->later_ns > k->now_ns ? k->later_ns - k->now_ns : 0;
+	if (k->nnew)
+		return 0;
 	if (k->nqueue > k->nwaiting)
 		return RETRY_NS;
 	if (k->nwaiting)
@@ -217,6 +299,19 @@ static uint64_t timeout_ns(const struct keeper *k, uint64_t max_wait_ns)
 	if (k->held || k->reader.drop_since_ns)
 		return QUIET_NS;
 	return max_wait_ns;
+}
+
+static uint64_t timeout_ns(struct keeper *first, uint64_t max_wait_ns)
+{
+	uint64_t least = max_wait_ns;
+	uint32_t i = 0;
+
+	for (struct keeper *s = first; s; s = keeper_next(s, &i)) {
+		const uint64_t ns = timeout_of(s, max_wait_ns);
+
+		least = ns < least ? ns : least;
+	}
+	return least;
 }
 
 /*
@@ -271,13 +366,16 @@ int wait_stops(struct keeper *k, uint64_t max_wait_ns)
 	pid_t tid = 0;
 	int news = 0;
 
-	k->now_ns = keeper_clock_ns();
-	enqueue_later(k);
+	uint32_t i = 0;
+
+	set_now(k, keeper_clock_ns());
+	for (struct keeper *s = k; s; s = keeper_next(s, &i))
+		enqueue_later(s);
 	if (k->paid)
 		return wait_stops_at_once(k, max_wait_ns);
 	/* a single active thread was resumed a moment ago */
-	found = k->threads.nactive > 1 && ask_active(k);
-	if (!found && k->nqueue == k->nwaiting)
+	found = count_active(k) > 1 && ask_active(k);
+	if (!found && none_is_due(k))
 		found = spin(k);
 	if (!found) {
 		uint64_t wait = timeout_ns(k, max_wait_ns);
@@ -286,7 +384,7 @@ int wait_stops(struct keeper *k, uint64_t max_wait_ns)
 	}
 	if (!found || k->now_ns >= k->next_signal_ns) {
 		news = take_signal(k, &timeout, &tid, &tick);
-		k->now_ns = keeper_clock_ns();
+		set_now(k, keeper_clock_ns());
 		/*
 		 * SIGCHLD has the highest number of the signals we wait for: any other is dequeued before it
 		 */
@@ -297,7 +395,7 @@ int wait_stops(struct keeper *k, uint64_t max_wait_ns)
 		wait_stops_ask(k, tid);
 	}
 	if (tick || k->now_ns >= k->next_scan_ns) {
-		bool settled = tick && !k->nqueue;
+		bool settled = tick && !any_queued(k);
 
 		k->found = 0;
 		wait_stops_everyone(k);
@@ -314,7 +412,7 @@ int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns)
 	pid_t tid = 0;
 	int news = take_signal(k, &timeout, &tid, &tick);
 
-	k->now_ns = keeper_clock_ns();
+	set_now(k, keeper_clock_ns());
 	k->began.found_ns = k->began.likely_ns = k->now_ns;
 	if (tid > 0)
 		wait_stops_ask(k, tid);
@@ -323,5 +421,5 @@ int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns)
 
 void wait_stops_unsettle(struct keeper *k)
 {
-	set_settled(k, false);
+	set_settled(keeper_first(k), false);
 }

@@ -17,6 +17,7 @@
 #include "attach/many/many_report.h"
 #include "attach/many/members.h"
 #include "attach/many/named.h"
+#include "attach/many/slotted.h"
 #include "attach/options/options.h"
 #include "attach/target/openfiles.h"
 #include "attach/watch/watch.h"
@@ -116,6 +117,8 @@ static int open_all(struct many *m, int argc, char **argv)
 	r = members_open(&m->members);
 	if (r < 0)
 		return r;
+	if (m->opt->follow && !m->opt->budget_ppm)
+		m->members.slots = slotted_open(m->members.bell);
 	r = choice_open(&m->choice, "/proc", &wish);
 	if (r < 0)
 		log_error_errno(r, "cannot read /proc");
@@ -125,6 +128,7 @@ static int open_all(struct many *m, int argc, char **argv)
 static void close_all(struct many *m)
 {
 	choice_close(&m->choice);
+	slotted_close(m->members.slots);
 	members_close(&m->members);
 	folder_close(&m->folder);
 	many_report_close(&m->report);
@@ -142,9 +146,54 @@ static int enqueue(struct many *m)
 
 	for (size_t i = 0; i < m->choice.nfound && r == 0; i++) {
 		r = grow_for(&m->queue, m->queued, &m->room, sizeof(*m->queue));
-		if (r == 0)
-			m->queue[m->queued++] = m->choice.found[i];
+		if (r < 0)
+			break;
+		(void)slotted_claim(m->members.slots, m->choice.found[i].pid);
+		m->queue[m->queued++] = m->choice.found[i];
 	}
+	return r;
+}
+
+static bool is_needed(void *ctx, pid_t pid)
+{
+	const struct many *m = ctx;
+
+	for (size_t i = m->next; i < m->queued; i++)
+		if (m->queue[i].pid == pid)
+			return true;
+	for (size_t i = 0; i < m->members.n; i++)
+		if (m->members.all[i].watcher && m->members.all[i].process.pid == pid)
+			return true;
+	return false;
+}
+
+/* A copy that is too young to be chosen by a look, and has recorded much already. */
+static int enqueue_early(struct many *m, pid_t pid)
+{
+	struct choice_found p = { .pid = pid, .later = true };
+	struct procs_stat st;
+	int r;
+
+	if (procs_stat(m->choice.proc, pid, &st) < 0 || !slotted_claim(m->members.slots, pid))
+		return 0;	/* it has ended */
+	p.start_ns = st.start_ns;
+	memcpy(p.comm, st.comm, sizeof(p.comm));
+	r = choice_adopt(&m->choice, pid);
+	if (r == 0)
+		r = grow_for(&m->queue, m->queued, &m->room, sizeof(*m->queue));
+	if (r == 0)
+		m->queue[m->queued++] = p;
+	return r;
+}
+
+static int look_at_crowded(struct many *m)
+{
+	uint32_t i = 0;
+	pid_t pid;
+	int r = 0;
+
+	while (r == 0 && (pid = slotted_crowded(m->members.slots, &i)))
+		r = enqueue_early(m, pid);
 	return r;
 }
 
@@ -339,8 +388,11 @@ static int follow(struct many *m)
 	const double now = clock_seconds();
 	int r = adopt_program(m);
 
+	if (r == 0)
+		r = look_at_crowded(m);
 	if (r < 0 || !m->opt->follow || now < m->next_look)
 		return r;
+	slotted_sweep(m->members.slots, is_needed, m);
 	m->next_look = now + LOOK_S;
 	return look(m);
 }

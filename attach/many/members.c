@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "attach/many/slotted.h"
 #include "attach/options/options.h"
 #include "attach/watch/session.h"
 #include "base/grow.h"
@@ -137,6 +138,8 @@ static int make_page(const struct members *m, struct watched *w)
 	w->page->bell = m->bell;
 	w->page->mask = m->mask;
 	memcpy(w->page->turns, m->turns, sizeof(m->turns));
+	w->page->slots = m->slots;
+	w->page->slot = slotted_find(m->slots, w->process.pid);
 	w->page->inherits = w->process.inherits;
 	w->page->start_ns = w->process.start_ns;
 	w->page->born_ns = w->process.later ? w->process.start_ns : 0;
@@ -314,9 +317,11 @@ bool members_end(struct members *m, size_t at_once)
 		}
 		w->asked = true;
 		busy++;
-		/* one that ends already is not to be hurried */
+		/* one that ends already is not to be hurried, but it may have been stopped */
 		if (w->state <= MEMBER_WATCHING)
 			ask_to_end(w);
+		else
+			kill(w->watcher, SIGCONT);
 	}
 	return all;
 }

@@ -49,6 +49,7 @@ struct members {
 	sigset_t mask;		/* of signals, as it was before us */
 	int bell;		/* readable: a member's state has changed */
 	int turns[2];		/* member.h */
+	struct slots *slots;	/* slotted.h; or NULL */
 	struct watched *all;
 	size_t n, room;
 	size_t attaching, running;

@@ -197,6 +197,12 @@ static void begin_recording(struct session *s)
 	clock_gettime(CLOCK_REALTIME, &now);
 	start.wall_ns = now.tv_sec * 1000000000ll + now.tv_nsec;
 	start.start_ns = s->watch.start_ns = link_clock_ns();
+	if (s->at.slot) {
+		/* it has been watched since then */
+		s->watch.start_ns = s->at.slot->born_ns;
+		start.wall_ns -= (int64_t)(start.start_ns - s->watch.start_ns);
+		start.start_ns = s->watch.start_ns;
+	}
 	facts_begin(s->recorder, &s->at.target, &s->rules, &start);
 	facts_scope(s->recorder, s->scope);
 	if (s->sampling)
@@ -252,7 +258,9 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	if (r == -ENOENT || r == -ENOTSUP)
 		return r; /* logged */
 	s->watch.sampling = s->sampling;
-	if (r == 0 && !s->at.link.uprobe)
+	if (r == 0 && s->at.slot)
+		r = planting_adopt(s->planting);
+	else if (r == 0 && !s->at.link.uprobe)
 		r = attached_seize(&s->at);
 	if (r == 0)
 		r = attached_check_same(&s->at);

@@ -47,7 +47,7 @@ static bool prefers_ptrace(const struct options *o)
 /* The kernel's probes are to be used, if they can. */
 static bool wants_uprobe(const struct attached *a)
 {
-	return plants(a) && !a->no_uprobe && a->opt->engine != ENGINE_PTRACE &&
+	return plants(a) && !a->slot && !a->no_uprobe && a->opt->engine != ENGINE_PTRACE &&
 	       !(a->opt->engine == ENGINE_AUTO && (a->inside || prefers_ptrace(a->opt)));
 }
 
@@ -61,7 +61,7 @@ static int check(struct attached *a)
 	/* the kernel's probes need neither to be the tracer nor a signal */
 	if (!wants_uprobe(a) || a->target.state == 'Z')
 		target_read_threads(&a->target);
-	if (wants_uprobe(a))
+	if (wants_uprobe(a) || a->slot)
 		a->target.tracer_pid = 0;
 	if (!diagnose_before(&a->target, &self, &d) &&
 	    !(plants(a) && !wants_uprobe(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d)))
@@ -108,7 +108,7 @@ void attached_undo(struct attached *a)
 	if (link_leave(&a->link, LEAVE_NS) == 0)
 		return;
 	link_signal(&a->link, SIGCONT);
-	if (!link_any_planted(&a->link))
+	if (link_may_kill(&a->link))
 		link_signal(&a->link, SIGKILL);
 	if (link_leave(&a->link, LEAVE_NS) == 0)
 		return;
@@ -275,17 +275,32 @@ static int open_keeper(struct attached *a, const struct link_settings *set, int 
 	return r;
 }
 
+/* Its keeper is there, and has settings from its own controller. */
+static int open_slot(struct attached *a)
+{
+	int r = link_open_slot(&a->link, a->slot);
+
+	a->linked = r == 0;
+	if (r < 0)
+		log_error_errno(r, "cannot go on with the watch of %d", a->target.pid);
+	return r;
+}
+
 int attached_open(struct attached *a, int argc, char **argv)
 {
-	const struct link_settings set = {
+	struct link_settings set = {
 		.slice_bytes = a->opt->stacks.bytes, .max_stall_ns = a->opt->max_stall_ns,
 		.budget_ppm = a->opt->budget_ppm, .one_of_many = a->opt->member, .inherits = a->inherits,
 		.sampled = a->opt->sample_bytes,
 		.gdb = a->under_gdb ? a->opt->gdb_fds[0] : -1,
 		.gdb_mem = a->under_gdb ? a->opt->gdb_fds[2] : -1,
 	};
-	int r = open_uprobe(a, &set);
+	int r = a->slot ? open_slot(a) : open_uprobe(a, &set);
 
+	if (a->slot)
+		return r;
+	/* a keeper that hands its program over to the kernel serves nothing afterwards */
+	set.slots = wants_uprobe(a) ? NULL : a->slots;
 	if (r > 0)
 		r = open_keeper(a, &set, argc, argv);
 	a->linked = r == 0;

@@ -33,6 +33,8 @@ struct attached {
 	bool linked;
 	bool no_uprobe;		/* the kernel's probes cannot be had */
 	bool inherits;		/* as in struct shared */
+	struct slots *slots;	/* for its keeper: where the copies that it forks are recorded; or NULL */
+	struct slot *slot;	/* it is such a copy itself; or NULL */
 	bool inside;		/* an `in` rule: not with the kernel's probes */
 };
 

@@ -17,6 +17,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct slot;
+struct slots;
+
 enum member_state { MEMBER_STARTING, MEMBER_WATCHING, MEMBER_LEAVING, MEMBER_DONE };
 
 struct member {
@@ -24,6 +27,8 @@ struct member {
 	pid_t starter;		/* mmattach, which waits for it */
 	uint64_t start_ns;	/* CLOCK_BOOTTIME: when the process was started that is meant */
 	uint64_t born_ns;	/* the same, if it was during the watch; else 0 */
+	struct slots *slots;	/* for the copies that it forks: keeper/shared/slots.h; or NULL */
+	struct slot *slot;	/* it is one of these itself, and was recorded from its birth on; or NULL */
 	bool inherits;		/* it may be a copy of a process that was watched */
 	int bell;		/* an eventfd, written to when the state changes */
 	sigset_t mask;		/* of signals, as it was before those that end a watch were blocked */

@@ -17,6 +17,7 @@
 #include "attach/options/ruleset.h"
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_check.h"
+#include "attach/stacks/backtrace.h"
 #include "attach/target/openfiles.h"
 #include "attach/watch/attach.h"
 #include "attach/watch/facts.h"
@@ -144,7 +145,8 @@ static void note_missed(struct session *s, uint64_t now_ns)
 
 static void begin_member(struct session *s, uint64_t now_ns)
 {
-	note_missed(s, now_ns);
+	if (!s->at.slot)
+		note_missed(s, now_ns);
 	log_divert(NULL, 0);
 	member_set(s->member, MEMBER_WATCHING);
 }
@@ -298,6 +300,9 @@ static int watch_and_report(struct session *s)
 	int r;
 
 	begin(s);
+	/* what its keeper has recorded before counts, also if we are to end already */
+	if (s->at.slot)
+		watch_drain_until(&s->watch, s->at.slot->mapped_until);
 	watch_run(&s->watch);
 	end_member(s);
 	leave(s);
@@ -350,6 +355,19 @@ static bool has_inside(const struct ruleset *rules)
 	return false;
 }
 
+/*
+ * With a budget traps come and go, and where gdb's unwinder is asked each hit is held: both need the watch
+ * from the first hit on. A copy that has exec'ed or ended meanwhile is not in its slot any more.
+ */
+static void take_slots(struct session *s)
+{
+	if (!s->member || s->opt->budget_ppm || backtrace_holds(s->opt->stacks.unwinder))
+		return;
+	s->at.slots = s->member->slots;
+	if (s->member->slot && !atomic_load(&s->member->slot->shared.end.left))
+		s->at.slot = s->member->slot;
+}
+
 int session_run(const struct options *opt, struct member *member, int argc, char **argv)
 {
 	struct session *s = calloc(1, sizeof(*s)); /* too large for a small stack */
@@ -371,6 +389,7 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->at.under_gdb = opt->command == COMMAND_GDB;
 	s->at.inherits = member && member->inherits;
 	s->at.start_ns = member ? member->start_ns : 0;
+	take_slots(s);
 	r = ruleset_choose(opt, &s->rules);
 	if (r == 0 && opt->budget_ppm)
 		r = sampling_check_rules(&s->rules);

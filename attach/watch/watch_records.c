@@ -247,8 +247,11 @@ static bool is_unsure(const struct watch *w, const struct record_hit *hit)
 
 static void on_hit(struct watch *w, const struct record_hit *hit)
 {
-	const struct site *s = &w->link->shared->sites[hit->head.site];
+	const struct site *s;
 
+	if (!link_map(w->link, hit))
+		return;
+	s = &w->link->shared->sites[hit->head.site];
 	if (log_debug_on(LOG_EVENT))
 		debug_hit(w, hit);
 	/*

@@ -206,6 +206,10 @@ class Victim(Program):
     def ask(self, order, limit=LIMIT):
         """Give @order; returns the answer."""
         self.say(order)
+        return self.answer(limit, order)
+
+    def answer(self, limit=LIMIT, order="what it was told before"):
+        """The answer to an order that was given with say()."""
         line = self.out.take(limit)
         assert line is not None, self.silence(order)
         return json.loads(line)

@@ -57,7 +57,8 @@ static bool is_held(struct keeper *k, struct tracee *t)
 {
 	enum end end;
 
-	if (!k->shared->hold_end || !k->watching || !is_thread(t) || k->exit_hold.reported)
+	if (!k->shared->hold_end || !keeper_is_answered(k) || !k->watching || !is_thread(t) ||
+	    k->exit_hold.reported)
 		return false;
 	end = what_ends(k, t);
 	k->exit_hold.sure |= end == END_OF_ALL;

@@ -175,6 +175,16 @@ static int why_give_up(const struct keeper *k)
 	return k->now_ns >= k->pausing.until_ns ? -ETIMEDOUT : 0;
 }
 
+/* The keeper has other processes, which have nothing to do with this pause. */
+static void serve_others(struct keeper *k)
+{
+	uint32_t i = 0;
+
+	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
+		if (s != k && !s->gone && !s->left_ns && !s->pausing.on)
+			serve_queue(s);
+}
+
 static int await_all(struct keeper *k)
 {
 	uint64_t last = k->now_ns;
@@ -202,6 +212,7 @@ static int await_all(struct keeper *k)
 			last = k->now_ns;
 		}
 		k->news |= wait_stops_quietly(k, NAP_NS);
+		serve_others(k);
 	}
 }
 
@@ -354,6 +365,11 @@ void pausing_round(struct keeper *k, uint64_t max_wait_ns)
 	k->news |= wait_stops_quietly(k, left < max_wait_ns ? left : max_wait_ns);
 	/* mostly threads can only have died; then all have, and there is one signal for them: ask all */
 	wait_stops_everyone(k);
+	pausing_look(k);
+}
+
+void pausing_look(struct keeper *k)
+{
 	atomic_fetch_add_explicit(&k->shared->beat, 1, memory_order_relaxed);
 	if (k->now_ns >= k->pausing.until_ns || procfs_stopped(k->controller))
 		resume(k);

@@ -43,4 +43,7 @@ int64_t pausing_end(struct keeper *k);
 /* A round of the keeper's loop while all threads are stopped. */
 void pausing_round(struct keeper *k, uint64_t max_wait_ns);
 
+/* The same for one of several processes, after waiting. */
+void pausing_look(struct keeper *k);
+
 #endif

@@ -75,6 +75,19 @@ void ring_take_over(struct ring *r, const struct record *rec)
 	atomic_store(&r->head, atomic_load(&r->tail) + rec->size);
 }
 
+bool ring_shrink(struct ring *r, uint32_t size)
+{
+	/*
+	 * the reader looks at the size when it has seen a head that is not the tail, and then it is the new
+	 * one
+	 */
+	if (atomic_load_explicit(&r->tail, memory_order_acquire) !=
+	    atomic_load_explicit(&r->head, memory_order_relaxed))
+		return false;
+	r->size = size;
+	return true;
+}
+
 uint64_t ring_used(const struct ring *r)
 {
 	return atomic_load_explicit(&r->head, memory_order_relaxed) -

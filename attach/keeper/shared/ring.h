@@ -27,7 +27,7 @@ struct ring {
 	_Alignas(64) _Atomic uint64_t head;	/* written by the producer only */
 	_Alignas(64) _Atomic uint64_t tail;	/* written by the consumer only */
 	_Atomic uint32_t sleeping;		/* the consumer waits for the doorbell */
-	_Alignas(64) uint32_t size;		/* power of two, never changes */
+	_Alignas(64) uint32_t size;		/* power of two; changes only by ring_shrink */
 	uint8_t *base;				/* mapped at the same address in both (forked) */
 };
 
@@ -45,6 +45,9 @@ void ring_consume(struct ring *r, const struct record *rec);
 
 /* The producer is gone, and the reader takes its place: what follows @rec, the oldest, was never there. */
 void ring_take_over(struct ring *r, const struct record *rec);
+
+/* For the producer: the ring is to use only its first @size bytes, from now on. false: it is not empty. */
+bool ring_shrink(struct ring *r, uint32_t size);
 
 uint64_t ring_used(const struct ring *r);
 bool ring_is_crowded(const struct ring *r);	/* a quarter is used: the consumer should be reading */

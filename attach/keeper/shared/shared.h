@@ -59,6 +59,12 @@ enum command_op {
 	COMMAND_NEXT_STOPPED,	/* arg: pause.next of the last answer. More into pause.batch; result: count */
 	COMMAND_RESUME_ALL,	/* 0; -ETIMEDOUT: it has ended by itself; -ESRCH: another program runs now */
 	COMMAND_LET_END,	/* the process held at its end may end (exit_hold.h); result: threads held */
+	/*
+	 * of a slot (slots.h): a watch, process arg, has begun. Its sites have the numbers 0 to arg2 - 1; the
+	 * traps that are at their addresses get these, and plant_result 0; the others are lifted, and
+	 * forgotten. 0; -EAGAIN: a thread steps just now
+	 */
+	COMMAND_ADOPT,
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 
@@ -74,7 +80,8 @@ enum command_op {
 	X(LEFT_CRASH, "it crashed") \
 	X(LEFT_THREADS, "more threads than it can hold") \
 	X(LEFT_DEBUGGER, "gdb went away") \
-	X(LEFT_BUDGET, "staying attached cost more than the budget")
+	X(LEFT_BUDGET, "staying attached cost more than the budget") \
+	X(LEFT_UNWANTED, "it was not to be watched")
 enum leave_reason {
 #define X(name, text) name,
 	LEAVE_REASONS(X)
@@ -129,6 +136,7 @@ struct shared_counts {
 /* How the keeper has left. */
 struct shared_end {
 	_Atomic uint32_t left;		/* enum leave_reason, when it has */
+	_Atomic uint32_t stays;		/* then the keeper has not ended: it has other processes to serve */
 	_Atomic uint64_t at_ns;		/* CLOCK_MONOTONIC when the traps were lifted */
 	_Atomic uint64_t blind_ns;	/* nothing recorded since: at_ns, or earlier if hits were dropped */
 	_Atomic uint32_t late;		/* a thread that did not stop in time when we attached, or 0; */
@@ -179,6 +187,8 @@ struct slice_hint {
 	_Atomic uint64_t end;	/* where stacks of the thread end, or 0; stored before @bytes */
 };
 
+struct slots;
+
 struct shared {
 	/* set before the fork */
 	uint32_t slice_bytes;		/* the most stack that is copied at a hit that wants it */
@@ -195,6 +205,7 @@ struct shared {
 	/* how long threads may be stopped, in sum, in any ten seconds; 10000 = 1 %. 0: no limit */
 	uint32_t budget_ppm;
 	int bell;			/* eventfd: keeper to controller */
+	struct slots *slots;		/* for what the target forks; NULL: that is let go */
 	/* gdb is the tracer: the socket to it, and the target's memory; -1: it is not (relay.h) */
 	int gdb, gdb_mem;
 

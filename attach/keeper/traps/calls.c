@@ -3,9 +3,19 @@
 
 void calls_init(struct calls *c)
 {
-	c->free = 0;
-	for (uint32_t i = 0; i < CALLS_MAX; i++)
-		c->all[i].next = i + 1 < CALLS_MAX ? i + 1 : NO_CALL;
+	c->free = NO_CALL;
+	c->used = 0;
+}
+
+/* NO_CALL: the pool is empty. */
+static uint16_t take(struct calls *c)
+{
+	const uint16_t i = c->free;
+
+	if (i == NO_CALL)
+		return c->used < CALLS_MAX ? (uint16_t)c->used++ : NO_CALL;
+	c->free = c->all[i].next;
+	return i;
 }
 
 /* Remove the call that *@link names. */
@@ -51,10 +61,9 @@ bool calls_open(struct calls *c, uint16_t *open, const struct call *call, bool *
 	 */
 	while (same && link_at(c, open, call->sp, call->family))
 		drop(c, open);
-	if (c->free == NO_CALL)
+	i = take(c);
+	if (i == NO_CALL)
 		return false;
-	i = c->free;
-	c->free = c->all[i].next;
 	c->all[i] = *call;
 	c->all[i].next = *open;
 	*open = i;
@@ -129,4 +138,34 @@ void calls_drop(struct calls *c, uint16_t *open)
 {
 	while (*open != NO_CALL)
 		drop(c, open);
+}
+
+void calls_copy(struct calls *c, uint16_t *open, const struct calls *from, uint16_t its)
+{
+	uint16_t *end = open;
+
+	for (; its != NO_CALL; its = from->all[its].next) {
+		const uint16_t i = take(c);
+
+		if (i == NO_CALL)
+			break;
+		c->all[i] = from->all[its];
+		c->all[i].next = NO_CALL;
+		*end = i;
+		end = &c->all[i].next;
+	}
+}
+
+void calls_renumber(struct calls *c, uint16_t *open, const uint16_t *map, uint16_t none)
+{
+	for (uint16_t *l = open; *l != NO_CALL;) {
+		struct call *call = &c->all[*l];
+
+		if (map[call->trap] == none) {
+			drop(c, l);
+			continue;
+		}
+		call->trap = map[call->trap];
+		l = &call->next;
+	}
 }

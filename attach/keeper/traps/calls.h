@@ -44,6 +44,7 @@ struct call {
 
 struct calls {
 	uint16_t free;
+	uint32_t used;		/* those from here on were never used, and are in no list */
 	struct call all[CALLS_MAX];
 };
 
@@ -82,5 +83,11 @@ void calls_remove(struct calls *c, uint16_t *open, const struct call *call);
 
 /* Forget all calls of a thread. */
 void calls_drop(struct calls *c, uint16_t *open);
+
+/* @open, of which none is open, has those of another thread, @its of @from: it is a copy of that. */
+void calls_copy(struct calls *c, uint16_t *open, const struct calls *from, uint16_t its);
+
+/* Traps have other numbers: @map[old]. Calls of a trap that is not there any more, @none, are forgotten. */
+void calls_renumber(struct calls *c, uint16_t *open, const uint16_t *map, uint16_t none);
 
 #endif

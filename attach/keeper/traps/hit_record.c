@@ -205,8 +205,9 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 {
 	const struct site *s = &k->traps.all[trap].site;
 	taddr ret = return_address(k, t, s, regs);
-	bool ask = s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
-	bool held = ask || (s->flags & SITE_WAIT);	/* perhaps */
+	const bool answered = keeper_is_answered(k);
+	bool ask = answered && s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
+	bool held = ask || (answered && s->flags & SITE_WAIT);	/* perhaps */
 	struct record_hit *room = NULL;
 	struct hit_class hit_class;
 	uint32_t want;
@@ -230,7 +231,8 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 	}
 	threads_mark_active(&k->threads, t, k->now_ns);
 	hit_classify(k, t, trap, regs, ret, &hit_class);
-	held = room && (ask || must_be_held(s, &hit_class) || (hit_class.emit && budget_wants_hold(k, trap)));
+	held = room && (ask || (answered && must_be_held(s, &hit_class)) ||
+			(hit_class.emit && budget_wants_hold(k, trap)));
 	if (hit_class.emit && !room)
 		atomic_fetch_add_explicit(&k->shared->counts.dropped, 1, memory_order_relaxed);
 	if (room && (hit_class.emit || held)) {

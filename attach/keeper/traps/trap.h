@@ -150,6 +150,20 @@ void trap_restore_scratch(struct traps *ts, int mem);
 must_check int trap_clean_copy(const struct traps *ts, int mem);
 
 /*
+ * A copy of the memory that is watched itself: it begins with the table of what it was copied from
+ * (trap_copy_table, all but `maps`). trap_begin_copy: no thread steps in it; traps that were lifted for a
+ * step are planted, those that are gone are taken out. 0 or -errno: then clean it.
+ */
+void trap_copy_table(struct traps *to, const struct traps *from);
+must_check int trap_begin_copy(struct traps *ts, int mem);
+
+/*
+ * To give traps other numbers: @to has none yet, and remembers those that are gone from @from; and also @t.
+ */
+void trap_empty(struct traps *to, const struct traps *from);
+void trap_keep_gone(struct traps *to, const struct trap *t);
+
+/*
  * The memory of the @n traps from number @first on is unmapped (if it is not, the trap is lifted): from now
  * on they are only looked for in copies.
  */

@@ -59,6 +59,81 @@ int trap_clean_copy(const struct traps *ts, int mem)
 	return 0;
 }
 
+/* Those that are gone are in no hash table: a thread would run into one, and it would not be known. */
+static int clean_gone(const struct traps *ts, int mem)
+{
+	struct page page = { .at = 1 };
+
+	for (uint32_t i = 0; i < trap_known(ts); i++) {
+		const struct trap *t = trap_known_one(ts, i);
+		int r = 0;
+
+		if (t->state != TRAP_GONE)
+			continue;
+		if (may_plant(&page, mem, t->site.addr))
+			r = trap_put_back(ts, mem, &t->site);
+		if (r < 0)
+			return r;
+		trap_restore_step(mem, t);
+	}
+	return 0;
+}
+
+static void copy_gone(struct traps *to, const struct traps *from)
+{
+	const uint32_t n = from->ngone < SHARED_SITES ? from->ngone : SHARED_SITES;
+
+	memcpy(to->gone, from->gone, n * sizeof(to->gone[0]));
+}
+
+void trap_copy_table(struct traps *to, const struct traps *from)
+{
+	to->bound = from->bound;
+	to->frozen = from->frozen;
+	to->ngone = from->ngone;
+	memcpy(to->slots, from->slots, sizeof(to->slots));
+	memcpy(to->all, from->all, from->bound * sizeof(to->all[0]));
+	copy_gone(to, from);
+}
+
+int trap_begin_copy(struct traps *ts, int mem)
+{
+	for (uint32_t i = 0; i < ts->bound; i++) {
+		int r = 0;
+
+		if (!ts->all[i].steppers)
+			continue;
+		ts->all[i].steppers = 0;
+		r = trap_lift_found(ts, mem, i);
+		if (r == 0 && !ts->all[i].shelved)
+			r = trap_replant(ts, mem, i);
+		if (r < 0)
+			return r;
+	}
+	return clean_gone(ts, mem);
+}
+
+void trap_empty(struct traps *to, const struct traps *from)
+{
+	to->bound = 0;
+	to->frozen = false;
+	to->ngone = from->ngone;
+	memset(to->slots, 0, sizeof(to->slots));
+	memset(to->all, 0, sizeof(to->all));
+	copy_gone(to, from);
+}
+
+void trap_keep_gone(struct traps *to, const struct trap *t)
+{
+	struct trap *gone = &to->gone[to->ngone % SHARED_SITES];
+
+	if (!trap_was_written(t))
+		return;
+	*gone = *t;
+	gone->state = TRAP_GONE;
+	to->ngone++;
+}
+
 static const struct site *next_at(const struct traps *ts, taddr addr, uint32_t *i)
 {
 	while (*i < trap_known(ts)) {

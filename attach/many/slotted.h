@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * slotted: the slots (attach/keeper/shared/slots.h), as the mmattach of several processes has them: it maps
+ * them before any watch begins, claims the copies that are to be watched, and frees the slots of those that
+ * are not.
+ */
+#ifndef MM_SLOTTED_H
+#define MM_SLOTTED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "attach/keeper/shared/slots.h"
+
+/*
+ * Map them; NULL: there is no memory for them, or too few files may be open. Then a copy is let go, and
+ * watched when it is found.
+ */
+struct slots *slotted_open(int bell);
+void slotted_close(struct slots *all);
+
+/* In all of these, @all may be NULL. */
+
+/* @pid is to be watched. true: it is recorded already. */
+bool slotted_claim(struct slots *all, pid_t pid);
+
+/* The slot in which it was claimed, and which nothing reads yet; or NULL. */
+struct slot *slotted_find(struct slots *all, pid_t pid);
+
+/* The next copy, from *@i on, that has recorded so much that its watch should begin; 0: there is none. */
+pid_t slotted_crowded(struct slots *all, uint32_t *i);
+
+/* Free the slots that were claimed for processes which are neither watched nor to be: @needed. */
+void slotted_sweep(struct slots *all, bool (*needed)(void *ctx, pid_t pid), void *ctx);
+
+#endif

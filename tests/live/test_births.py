@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""Children of fork are watched from their first instruction, with --follow and ptrace: their counts are exact, those
+that exec or end at once cost little, and whatever is killed, none of them dies of a trap, or stays stopped."""
+import os
+import pathlib
+import signal
+
+import pytest
+
+from harness import children, comm, ended, everyday, last_for, parent, random_moment, rounds, wait_for
+from untouched import (assert_code_whole, assert_untouched, assert_untraced, state_letters, stopped, tracers,
+                       wait_untraced)
+
+BY = ["--engine", "ptrace"]
+ALL_GONE = 5.0
+
+
+@pytest.fixture
+def follow(watch):
+    """follow(TARGET, ARG...): mmattach that watches it and what it forks; it has attached."""
+    def start(target, *args, **kwargs):
+        run = watch("-p", target.pid, "--follow", *BY, *args, **kwargs)
+        assert run.err.find(r"^watching \d+ process", 60), run.said()
+        return run
+    return start
+
+
+@pytest.fixture
+def births(victim):
+    return victim("births")
+
+
+def watches(run, n):
+    """The processes that watch, when there are N of them."""
+    def found():
+        all_of = [p for p in children(run.pid) if comm(p) == "mmattach"]
+        return all_of if len(all_of) >= n else None
+    return wait_for(found, f"{n} watches")
+
+
+def wait_adopted(run, folder, pids):
+    """Each has a trace, which its watch begins when it has taken over."""
+    wait_for(lambda: all(list(folder.glob(f"{pid}-*.mmt")) for pid in pids), f"traces of {pids}")
+
+
+def watch_of(run, folder, pid):
+    """The process that watches PID: it writes the trace."""
+    def writes(w):
+        open_files = pathlib.Path(f"/proc/{w}/fd").iterdir()
+        return any(os.readlink(f).startswith(f"{folder}/{pid}-") for f in open_files)
+    return next(w for w in watches(run, 2) if writes(w))
+
+
+def by_pid(report):
+    return {p["pid"]: p for p in report["processes"]}
+
+
+def assert_exact(report, pids, kept, frees):
+    processes = by_pid(report)
+    for pid in pids:
+        p = processes[pid]
+        assert (p["allocs"], p["frees"], p["live_blocks"]) == (2 * kept, kept + frees, kept), (pid, p)
+        assert p["ended"]
+    assert not [n for n in report["notes"] if "after its start" in n], report["notes"]
+
+
+def assert_left(pids):
+    for pid in pids:
+        assert not ended(pid), f"{pid} has ended"
+        wait_untraced(pid, ALL_GONE)
+        assert_untraced(pid)
+        assert_code_whole(pid)
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_exact_from_the_first_instruction(births, follow, tmp_path, depth):
+    """What it inherits is no leak of its own, and that it frees some of that is no error."""
+    run = follow(births, "-o", f"{tmp_path}/t/")
+    pids = births.ask(f"chain {depth} 50 7")["pids"]
+    wait_adopted(run, tmp_path / "t", pids)
+    births.ask("old")
+    report = run.finish()
+    assert sorted(by_pid(report)) == sorted([births.pid, *pids])
+    assert_exact(report, pids, 50, 7)
+    assert report["totals"]["double_frees"] == 0
+    assert report["totals"]["unmatched_frees"] == 7 * depth + 1
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
+
+
+def test_blocks_that_the_parent_has_allocated_under_watch(births, follow, tmp_path):
+    """They stay live there, whatever the child frees."""
+    run = follow(births, "-o", f"{tmp_path}/t/")
+    first = births.ask("chain 1 30 0")["pids"]
+    second = births.ask("chain 1 30 5")["pids"]
+    wait_adopted(run, tmp_path / "t", first + second)
+    report = run.finish()
+    assert_exact(report, first, 30, 0)
+    assert_exact(report, second, 30, 5)
+    assert_left([births.pid, *first, *second])
+
+
+def test_of_a_process_with_threads(births, follow, tmp_path):
+    """They hit all the time; the child has the one that has forked."""
+    run = follow(births, "-o", f"{tmp_path}/t/")
+    pids = births.ask("among 3 2 40 3")["pids"]
+    wait_adopted(run, tmp_path / "t", pids)
+    report = run.finish()
+    assert_exact(report, pids, 40, 3)
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
+
+
+def test_a_call_that_was_open_in_the_parent(births, follow, tmp_path):
+    """What counts is inside of a function, and the child is born there."""
+    run = follow(births, "--in", "inside", "-o", f"{tmp_path}/t/")
+    pid, = births.ask("inside 25")["pids"]
+    wait_adopted(run, tmp_path / "t", [pid])
+    report = run.finish()
+    process = by_pid(report)[pid]
+    assert (process["allocs"], process["live_blocks"]) == (50, 25), (process, report["notes"])
+    assert_left([births.pid, pid])
+    assert births.end() == {"bad": 0}
+
+
+def test_more_than_there_is_memory_for(births, follow, tmp_path):
+    """It records so much at once that its watch begins before it is found."""
+    run = follow(births, "-o", f"{tmp_path}/t/")
+    pids = births.ask("chain 1 20000 0", limit=60)["pids"]
+    wait_adopted(run, tmp_path / "t", pids)
+    assert_exact(run.finish(limit=60), pids, 20000, 0)
+    assert births.end() == {"bad": 0}
+
+
+def test_more_than_there_are_slots(victim, watch, tmp_path):
+    """Those without are let go, and found later."""
+    target, folder = victim("births"), tmp_path / "t"
+    run = watch("-p", target.pid, "--follow", *BY, "-o", f"{folder}/")
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    told = [pid for _ in range(2) for pid in target.ask("chain 40 3 0", limit=60)["pids"]]
+    wait_for(lambda: all(list(folder.glob(f"{pid}-*.mmt")) for pid in told), "each is watched", 90)
+    report = run.finish(limit=120)
+    processes = by_pid(report)
+    assert sorted(processes) == sorted([target.pid, *told])
+    exact = [pid for pid in told if processes[pid]["allocs"] == 6]
+    late = [pid for pid in told if processes[pid]["allocs"] == 0]
+    assert len(exact) >= 64 and len(exact) + len(late) == 80
+    assert_left([target.pid, *told])
+
+
+def test_children_that_exec_at_once(births, follow):
+    before = births.ask("exec 300", limit=60)
+    run = follow(births)
+    n = everyday(1000, 5000)
+    told = births.ask(f"exec {n}", limit=120)
+    report = run.finish()
+    assert before["bad"] == told["bad"] == 0
+    assert set(by_pid(report)) == {births.pid}
+    assert_untouched(births)
+    assert births.end() == {"bad": 0}
+
+
+def test_a_storm(births, follow):
+    run = follow(births)
+    births.say("storm 3000")
+    last_for(2.5)
+    run.finish(limit=60)
+    told = births.answer()
+    assert told["bad"] == 0 and told["started"] > 100
+    assert_untouched(births)
+    assert births.end() == {"bad": 0}
+
+
+@pytest.mark.parametrize("which", ["member", "first", "all", "stopped"])
+def test_watches_are_killed_in_a_storm(births, follow, tmp_path, which):
+    """kill -9 of the watch of a copy, of its parent's, of mmattach; or one is stopped. All are left."""
+    for i in range(rounds(2, 30)):
+        folder = tmp_path / str(i)
+        run = follow(births, "-o", f"{folder}/")
+        pids = births.ask("chain 2 10 1")["pids"] if i == 0 else []
+        if pids:
+            wait_adopted(run, folder, pids)
+            lasting = pids
+        births.say("storm 900")
+        random_moment(0.6)
+        everyone = watches(run, 1)
+        first = next(w for w in everyone if any(parent(t) == w for t in tracers(births.pid)))
+        if which == "all":
+            run.process.kill()
+        elif which == "first":
+            os.kill(first, signal.SIGKILL)
+        else:
+            for w in (w for w in everyone if w != first):
+                os.kill(w, signal.SIGKILL if which == "member" else signal.SIGSTOP)
+        told = births.answer(60)
+        assert told["bad"] == 0, told
+        if which != "all":
+            run.interrupt()
+        run.wait(60)
+        for w in everyone:
+            wait_for(lambda w=w: ended(w), "the watches have ended", 20)
+        assert_left([births.pid, *lasting])
+    assert births.end() == {"bad": 0}
+
+
+def test_one_that_is_stopped(births, follow, tmp_path):
+    """By a signal of its own: it stays so when its watch ends, though its keeper does not end."""
+    run = follow(births, "-o", f"{tmp_path}/t/")
+    second, first = births.ask("chain 2 10 1")["pids"]
+    wait_adopted(run, tmp_path / "t", [first, second])
+    mine = watch_of(run, tmp_path / "t", first)
+    os.kill(first, signal.SIGSTOP)
+    wait_for(lambda: stopped(first), "it is stopped")
+    os.kill(mine, signal.SIGTERM)
+    wait_untraced(first, ALL_GONE)
+    # it runs for a moment inside of the kernel
+    wait_for(lambda: state_letters(first) == {"T"}, "it is stopped as before")
+    assert tracers(births.pid) and tracers(second)
+    os.kill(first, signal.SIGCONT)
+    wait_for(lambda: not stopped(first), "it runs")
+    run.finish()
+    assert_left([births.pid, first, second])
+    assert births.end() == {"bad": 0}
+
+
+def test_the_first_ends_before_its_copies(victim, watch, tmp_path):
+    """Its keeper goes on with them."""
+    target, folder = victim("pool"), tmp_path / "t"
+    run = watch("-p", target.pid, "--follow", *BY, "-o", f"{folder}/")
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    first = watches(run, 1)[0]
+    workers = target.ask("fork 3")["workers"]
+    wait_adopted(run, folder, workers)
+    os.kill(first, signal.SIGTERM)
+    wait_for(lambda: not tracers(target.pid), "the first watch has left")
+    told = target.ask("go 20")
+    assert all(tracers(w) for w in workers)
+    report = run.finish()
+    processes = by_pid(report)
+    assert {w: processes[w]["allocs"] for w in workers} == {w: 220 if w == told["worst"] else 40 for w in workers}
+    assert_left([target.pid, *workers])
+    assert target.end()["bad"] == 0
