@@ -171,10 +171,10 @@ static bool is_needed(void *ctx, pid_t pid)
 static int enqueue_early(struct many *m, pid_t pid)
 {
 	struct choice_found p = { .pid = pid, .later = true };
-	struct procs_stat st;
+	struct procstat st;
 	int r;
 
-	if (procs_stat(m->choice.proc, pid, &st) < 0 || !slotted_claim(m->members.slots, pid))
+	if (procstat_read(m->choice.proc, pid, &st) < 0 || !slotted_claim(m->members.slots, pid))
 		return 0;	/* it has ended */
 	p.start_ns = st.start_ns;
 	memcpy(p.comm, st.comm, sizeof(p.comm));
