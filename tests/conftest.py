@@ -30,7 +30,8 @@ SINGLE = {"test_unit", "test_census", "test_fuzz"}
 WAITING = {"test_terminal", "test_references", "test_following", "test_follow", "test_scan_core",
            "test_exact", "test_metrics", "test_sampled_trace", "test_reload", "test_gdb_commands",
            "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets",
-           "test_uprobe_start", "test_sample", "test_allocators", "test_limits", "test_containers", "test_many"}
+           "test_uprobe_start", "test_sample", "test_allocators", "test_limits", "test_containers", "test_many",
+           "test_ruby_stacks", "test_container_tools", "test_reused"}
 WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
                "test_postgres_contexts", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
                "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
