@@ -183,9 +183,6 @@ static int print_all(struct many_report *r, const struct members *m, const struc
 
 int many_report_print(struct many_report *r, const struct members *m, const struct folder *f, uint64_t brief)
 {
-	int e;
-
 	r->reporting.is_last = !r->opt->program;
-	e = print_all(r, m, f, brief);
-	return e < 0 ? 1 : reporting_status(&r->reporting);
+	return print_all(r, m, f, brief) < 0 ? 1 : reporting_status(&r->reporting);
 }

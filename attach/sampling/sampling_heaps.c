@@ -25,12 +25,13 @@ static void refuse(const struct module *m, const char *why)
 }
 
 /*
- * jemalloc, if one is there whose layout is known. Otherwise @why says what is not known; "": there is
- * none.
+ * jemalloc, if one is there whose layout is known. Otherwise @why says what is not known; "": there is none.
+ * @expected: malloc is not glibc's.
  */
-static int open_jemalloc(pid_t pid, struct jemalloc_map *map, struct block_heap **out, char *why, size_t n)
+static int open_jemalloc(pid_t pid, bool expected, struct jemalloc_map *map, struct block_heap **out, char *why,
+			 size_t n)
 {
-	int r = jemalloc_heap_new(pid, map, out);
+	int r = expected ? jemalloc_heap_await(pid, map, out) : jemalloc_heap_new(pid, map, out);
 
 	*why = '\0';
 	if (r == 0 && map->huge) {
@@ -64,7 +65,7 @@ int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_hea
 	int r;
 
 	*out = (struct sampling_heaps){ 0 };
-	r = open_jemalloc(pid, &map, &out->jemalloc, why, sizeof(why));
+	r = open_jemalloc(pid, !glibc, &map, &out->jemalloc, why, sizeof(why));
 	if (r == -ENOMEM)
 		return r;
 	if (glibc && *why)

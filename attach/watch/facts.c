@@ -428,46 +428,54 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->end.uncleaned));
 }
 
+/* What an interpreter's stacks lack; @why and @version are NULL if that is not the reason. */
+struct script_notes {
+	const char *language, *runtime;	/* "Python", "CPython" */
+	const char *why, *version;
+	uint64_t without, misfits, lost, gone;
+};
+
+static void note_scripts(struct recorder *r, const struct script_notes *n, uint64_t t)
+{
+	if (n->why)
+		recorder_note(r, t, "stacks have no frames of %s scripts: %s", n->language, n->why);
+	if (n->version)
+		recorder_note(r, t, "stacks have no frames of %s scripts: %s %s had no thread whose "
+			      "frames could be found", n->language, n->runtime, n->version);
+	if (n->without)
+		recorder_note(r, t, "%" PRIu64 " stacks of the %s interpreter have no frames of scripts: "
+			      "those of the thread were not found at that moment", n->without, n->language);
+	if (n->misfits)
+		recorder_note(r, t, "%" PRIu64 " stacks of the %s interpreter have no frames of scripts: "
+			      "these did not fit the stack", n->misfits, n->language);
+	if (n->lost)
+		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the %s script: they led "
+			      "to memory that was not there", n->lost, n->language);
+	if (n->gone)
+		recorder_note(r, t, "%" PRIu64 " frames of %s scripts have no name: their code was freed "
+			      "before it was read", n->gone, n->language);
+}
+
 static void note_python(struct recorder *r, const struct python *p, uint64_t t)
 {
-	if (p->state == PYTHON_REFUSED)
-		recorder_note(r, t, "stacks have no frames of Python scripts: %s", p->why);
-	if (p->state == PYTHON_WAITS)
-		recorder_note(r, t, "stacks have no frames of Python scripts: CPython %s had no thread whose "
-			      "frames could be found", p->runtime.version);
-	if (p->state == PYTHON_ON && p->without)
-		recorder_note(r, t, "%" PRIu64 " stacks of the Python interpreter have no frames of scripts: "
-			      "those of the thread were not found at that moment", p->without);
-	if (p->misfits)
-		recorder_note(r, t, "%" PRIu64 " stacks of the Python interpreter have no frames of scripts: "
-			      "these did not fit the stack", p->misfits);
-	if (p->lost)
-		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the Python script: they led "
-			      "to memory that was not there", p->lost);
-	if (p->codes.gone)
-		recorder_note(r, t, "%" PRIu64 " frames of Python scripts have no name: their code was freed "
-			      "before it was read", p->codes.gone);
+	note_scripts(r, &(struct script_notes){
+		.language = "Python", .runtime = "CPython",
+		.why = p->state == PYTHON_REFUSED ? p->why : NULL,
+		.version = p->state == PYTHON_WAITS ? p->runtime.version : NULL,
+		.without = p->state == PYTHON_ON ? p->without : 0, .misfits = p->misfits, .lost = p->lost,
+		.gone = p->codes.gone,
+	}, t);
 }
 
 static void note_ruby(struct recorder *r, const struct ruby *y, uint64_t t)
 {
-	if (y->state == RUBY_REFUSED)
-		recorder_note(r, t, "stacks have no frames of Ruby scripts: %s", y->why);
-	if (y->state == RUBY_WAITS)
-		recorder_note(r, t, "stacks have no frames of Ruby scripts: Ruby %s had no thread whose "
-			      "frames could be found", y->runtime.version);
-	if (y->state == RUBY_ON && y->without)
-		recorder_note(r, t, "%" PRIu64 " stacks of the Ruby interpreter have no frames of scripts: "
-			      "those of the thread were not found at that moment", y->without);
-	if (y->misfits)
-		recorder_note(r, t, "%" PRIu64 " stacks of the Ruby interpreter have no frames of scripts: "
-			      "these did not fit the stack", y->misfits);
-	if (y->lost)
-		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the Ruby script: they led "
-			      "to memory that was not there", y->lost);
-	if (y->iseqs.gone)
-		recorder_note(r, t, "%" PRIu64 " frames of Ruby scripts have no name: their code was freed "
-			      "before it was read", y->iseqs.gone);
+	note_scripts(r, &(struct script_notes){
+		.language = "Ruby", .runtime = "Ruby",
+		.why = y->state == RUBY_REFUSED ? y->why : NULL,
+		.version = y->state == RUBY_WAITS ? y->runtime.version : NULL,
+		.without = y->state == RUBY_ON ? y->without : 0, .misfits = y->misfits, .lost = y->lost,
+		.gone = y->iseqs.gone,
+	}, t);
 }
 
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)

@@ -69,6 +69,8 @@ void jemalloc_cache_bins(const struct jemalloc_version *v, taddr at,
 	taddr before = 0;
 	bool more = true;
 
+	/* a process may have anything there: what is read by these must be whole words, below their end */
+
 	for (unsigned i = 0; i < JEMALLOC_CACHE_CLASSES; i++) {
 		const unsigned offset = offset_of(v, i);
 		const uint64_t *w = &words[offset / 8];
@@ -78,6 +80,8 @@ void jemalloc_cache_bins(const struct jemalloc_version *v, taddr at,
 		if (more)
 			out[i] = v->caches_point_back ? bin_by_bits(at + offset, w)
 						      : bin_by_end(at + offset, w, &before);
+		if (at % 8 || out[i].end % 8 || out[i].end / 8 <= out[i].slots)
+			out[i].slots = 0;
 	}
 }
 

@@ -58,8 +58,8 @@ taddr jemalloc_cache_proof(const struct jemalloc_version *v, taddr at,
 			   const uint64_t words[JEMALLOC_CACHE_BYTES / 8], uint64_t *value);
 
 /*
- * The bins of the cache at @at, read as @words: of each size class. Bins whose slots contradict are left
- * out.
+ * The bins of the cache at @at, read as @words: of each size class. Bins whose slots contradict, or
+ * are no words below their end, are left out.
  */
 void jemalloc_cache_bins(const struct jemalloc_version *v, taddr at,
 			 const uint64_t words[JEMALLOC_CACHE_BYTES / 8],

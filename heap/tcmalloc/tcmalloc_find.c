@@ -290,6 +290,7 @@ int tcmalloc_find(struct tcmalloc *g)
 		return -ENOMEM;
 	if (lacks)
 		snprintf(g->c->unread, sizeof(g->c->unread),
-			 "tcmalloc is there, but its layout is not known, or was just changing: %s are not found", lacks);
+			 "tcmalloc is there, but its layout is not known, or was just changing: "
+			 "%s are not found", lacks);
 	return lacks ? -ENOENT : 0;
 }

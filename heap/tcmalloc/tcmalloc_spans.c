@@ -185,7 +185,8 @@ static void walk_root(struct walk *w)
 			if (!leaf)
 				continue;
 			if (leaf % 8 || w->elements > g->s->bytes / 8)
-				tcmalloc_problem(g, at + i, "corrupt: the page map has no leaf at " PRItaddr, (taddr)leaf);
+				tcmalloc_problem(g, at + i, "corrupt: the page map has no leaf at " PRItaddr,
+						 (taddr)leaf);
 			else
 				walk_leaf(w, leaf, (at + i - g->root) / 8 * tcmalloc_leaf_length(g));
 		}

@@ -286,7 +286,7 @@ function lostWith(g) {
 // Of a merged trace.
 function processesOf(g) {
 	return g.processes ? `in ${count(g.processes)} of ${count(report.processes.length)}, ` +
-		`${g.processes > 1 ? "most in " : ""}${processText(report.processes[g.worst_process])}: ${size(g.worst_bytes)}` : "";
+		`${g.processes > 1 ? "most in " : ""}${processText(report.processes[g.worst_process])}: ${size(g.worst_bytes)}${g.estimate ? "/min" : ""}` : "";
 }
 
 function groupFacts(g) {

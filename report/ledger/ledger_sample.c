@@ -44,7 +44,8 @@ static int find_or_add(struct ledger_samples *s, uint32_t family, uint32_t stack
 	if (grow_for(&s->all, s->n, &s->size, sizeof(*s->all)) < 0 ||
 	    addrmap_put(&s->index, key_of(family, stack), at) < 0)
 		return -ENOMEM;
-	s->all[s->n++] = (struct ledger_sample){ .family = family, .stack = stack };
+	s->all[s->n] = (struct ledger_sample){ .family = family, .stack = stack, .last = s->n };
+	s->n++;
 	return 0;
 }
 

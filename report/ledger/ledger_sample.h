@@ -24,7 +24,7 @@ struct ledger;
 struct ledger_sample {
 	uint32_t family, stack;		/* indices */
 	uint32_t process;		/* likewise, of a merged run */
-	/* of the same stack, in a merged run: the next one's index + 1, 0: none; and, of the first one, the last index */
+	/* of the same stack, in a merged run: the next one's index + 1, or 0; of the first one: the last index */
 	size_t next, last;
 	struct fact_sample its;
 };

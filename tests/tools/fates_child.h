@@ -153,7 +153,10 @@ static struct truth *tell(const uint64_t *at, uint32_t place)
 	pthread_mutex_lock(&lock);
 	if (atomic_load(&told->n) < TOLD) {
 		t = &told->all[atomic_load(&told->n)];
-		*t = (struct truth){ .addr = (uintptr_t)at, .head = head_of(at), .words = { at[0], at[1] }, .birth_ns = now_ns(), .place = place };
+		*t = (struct truth){
+			.addr = (uintptr_t)at, .head = head_of(at), .words = { at[0], at[1] },
+			.birth_ns = now_ns(), .place = place,
+		};
 		atomic_fetch_add(&told->n, 1);
 	}
 	pthread_mutex_unlock(&lock);

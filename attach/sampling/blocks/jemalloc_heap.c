@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "attach/sampling/blocks/jemalloc_cached.h"
 #include "attach/sampling/blocks/live_pages.h"
@@ -18,6 +19,8 @@
 #define ROOM 256u		/* blocks that are looked at together */
 #define WORDS 2u
 #define ELEMENT_WORDS 2u
+#define LOOKS 20u
+#define LOOK_AGAIN_NS 10000000
 
 enum which { ELEMENT, FIRST_WORDS, PIECES };
 
@@ -309,4 +312,16 @@ int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **o
 	else
 		*out = &h->heap;
 	return r == -ENOENT ? -ENODATA : r;
+}
+
+int jemalloc_heap_await(pid_t pid, struct jemalloc_map *map, struct block_heap **out)
+{
+	const struct timespec pause = { 0, LOOK_AGAIN_NS };
+	int r = jemalloc_heap_new(pid, map, out);
+
+	for (unsigned i = 0; i < LOOKS && (r == -ENOENT || r == -ENODATA); i++) {
+		nanosleep(&pause, NULL);
+		r = jemalloc_heap_new(pid, map, out);
+	}
+	return r;
 }

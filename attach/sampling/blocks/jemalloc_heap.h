@@ -28,4 +28,10 @@
  */
 must_check int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **out);
 
+/*
+ * The same where one is known to be there: it may have begun a moment ago, or be changing its page map. Looks again
+ * for a fifth of a second.
+ */
+must_check int jemalloc_heap_await(pid_t pid, struct jemalloc_map *map, struct block_heap **out);
+
 #endif

@@ -16,13 +16,13 @@
 #define ROBUST_HEAD 0x2e0u	/* in struct pthread */
 #define SELF 0x10u
 
-/* Is there a struct pthread at @at? It begins with its own address, which it has once more. */
+/* Is there a struct pthread at @at? It is aligned, and begins with its own address, which it has once more. */
 static bool is_thread(pid_t pid, taddr at)
 {
 	uint64_t words[SELF / 8 + 1];
 	const struct iovec here = { words, sizeof(words) }, there = { (void *)(uintptr_t)at, sizeof(words) };
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(words) && words[0] == at &&
+	return at % 8 == 0 && process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(words) && words[0] == at &&
 	       words[SELF / 8] == at;
 }
 
