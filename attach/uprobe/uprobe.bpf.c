@@ -191,19 +191,59 @@ static __always_inline _Bool is_target(void)
 	return bpf_get_current_pid_tgid() >> 32 == control.tgid;
 }
 
+static __always_inline int put_head(__u64 site, __u16 kind)
+{
+	struct uprobe_head *h = bpf_ringbuf_reserve(&ring, sizeof(*h), 0);
+
+	if (!h)
+		return lose();
+	fill_head(h, site, kind, 0);
+	bpf_ringbuf_submit(h, 0);
+	return 0;
+}
+
+/*
+ * A child that runs in the memory of the target (vfork) is not probed: the kernel asks for the process, not for the
+ * memory. What it allocates and frees is not seen.
+ */
+SEC("raw_tracepoint/sched_process_fork")
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
+	const __u32 id = BPF_CORE_READ(child, tgid);
+	__u8 by_vfork;
+
+	if (!is_target() || id == control.tgid || BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm))
+		return 0;
+	by_vfork = ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))->orig_rax == SYS_VFORK;
+	if (bpf_map_update_elem(&sharers, &id, &by_vfork, BPF_ANY))
+		return 0;
+	__sync_fetch_and_add(&control.shared, 1);
+	return put_head(__sync_fetch_and_add(&control.sharers, 1) + 1, UPROBE_SHARERS);
+}
+
+/* The current process has its own memory now, or has ended. posix_spawn's child calls no allocator before it execs. */
+static __always_inline int end_sharer(_Bool execs)
+{
+	const __u32 id = bpf_get_current_pid_tgid() >> 32;
+	const __u8 *by_vfork = bpf_map_lookup_elem(&sharers, &id);
+
+	if (!by_vfork)
+		return 0;
+	if (execs && !*by_vfork)
+		__sync_fetch_and_sub(&control.shared, 1);
+	bpf_map_delete_elem(&sharers, &id);
+	return put_head(__sync_fetch_and_sub(&control.sharers, 1) - 1, UPROBE_SHARERS);
+}
+
 SEC("raw_tracepoint/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct uprobe_head *h;
+	const __u64 id = bpf_get_current_pid_tgid();
 
-	if (!is_target())
-		return 0;
-	h = bpf_ringbuf_reserve(&ring, sizeof(*h), 0);
-	if (!h)
-		return lose();
-	fill_head(h, 0, UPROBE_THREAD_END, 0);
-	bpf_ringbuf_submit(h, 0);
-	return 0;
+	if (is_target())
+		return put_head(0, UPROBE_THREAD_END);
+	return (__u32)id == id >> 32 ? end_sharer(0) : 0;
 }
 
 SEC("raw_tracepoint/sched_process_exec")
@@ -212,5 +252,5 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	/* the new program is not the one that is watched */
 	if (is_target())
 		control.off = control.execed = 1;
-	return 0;
+	return end_sharer(1);
 }

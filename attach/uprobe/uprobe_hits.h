@@ -64,6 +64,11 @@ enum uprobe_kind {
 	UPROBE_HIT_BRIEF,		/* struct uprobe_brief */
 	UPROBE_THREAD_END,		/* struct uprobe_head alone */
 	UPROBE_CHAIN,			/* struct uprobe_chain, as long as it is: of the thread's next hit */
+	/*
+	 * struct uprobe_head alone: another process has begun, or no longer runs, in the target's memory; .site: how
+	 * many do now
+	 */
+	UPROBE_SHARERS,
 };
 
 enum uprobe_hit_flags {
@@ -153,12 +158,13 @@ struct uprobe_control {
 	unsigned int off;		/* the watch is over: nothing is recorded */
 	unsigned int execed;		/* the process runs another program; then it is off, too */
 	unsigned int chained;		/* hits with a slice have a chain, too */
-	unsigned int unused;
+	unsigned int sharers;		/* processes that run in the target's memory now */
 	struct uprobe_chain_plan chain;
 	unsigned int stack_above;	/* a thread has an alternate stack above its own */
 	unsigned long long lost;	/* records that found no space in the ring */
 	unsigned long long unstored;	/* calls whose arguments could not be stored */
 	unsigned long long unfollowed;	/* calls whose return may not be probed; in lost, too */
+	unsigned long long shared;	/* of them, so far; without those that other functions than vfork made to exec */
 	unsigned long long interval;	/* one byte in so many is chosen; 0: all calls are recorded */
 	/*
 	 * from one chosen byte to the next: with the same probability each, in units of the interval and of

@@ -24,6 +24,7 @@
 #define RETURNS_SINCE 614	/* below, the return is a system call that a seccomp filter may forbid */
 #define MULTI_SINCE 612		/* 6.12: the filter takes the process */
 
+#define TRACEPOINTS 3
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
 
 extern const unsigned char uprobe_object[];	/* the compiled uprobe.bpf.c */
@@ -45,7 +46,7 @@ struct uprobe_kernel {
 	struct bpf_object *object;
 	int program;			/* of all probes: at_session, or at_site */
 	int ring, sites;
-	int tracepoints[2];
+	int tracepoints[TRACEPOINTS];
 	struct uprobe_control *control;
 	volatile struct uprobe_hint *hints;
 	int perf_type;
@@ -186,10 +187,10 @@ static int map_control(struct uprobe_kernel *k)
 
 static int watch_process(struct uprobe_kernel *k)
 {
-	static const char *const names[] = { "sched_process_exit", "sched_process_exec" };
-	static const char *const programs[] = { "on_exit", "on_exec" };
+	static const char *const names[] = { "sched_process_fork", "sched_process_exit", "sched_process_exec" };
+	static const char *const programs[] = { "on_fork", "on_exit", "on_exec" };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < TRACEPOINTS; i++) {
 		k->tracepoints[i] = bpf_raw_tracepoint_open(names[i], program_fd(k->object, programs[i]));
 		if (k->tracepoints[i] < 0)
 			return -errno;
@@ -236,7 +237,7 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 	if (!k)
 		return -ENOMEM;
 	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
-				     .sampled = set->sampled, .program = -1, .tracepoints = { -1, -1 },
+				     .sampled = set->sampled, .program = -1, .tracepoints = { -1, -1, -1 },
 				     .perf_type = read_perf_type() };
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);
@@ -267,7 +268,7 @@ void uprobe_kernel_close(struct uprobe_kernel *k)
 {
 	if (!k)
 		return;
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < TRACEPOINTS; i++)
 		if (k->tracepoints[i] >= 0)
 			close(k->tracepoints[i]);
 	if (k->control)

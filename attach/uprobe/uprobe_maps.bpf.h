@@ -15,11 +15,13 @@
 
 #define PAGE 4096ull
 #define OPEN_CALLS 65536
+#define MOST_SHARERS 4096
 #define SAMPLED_BLOCKS (1u << 20)
 #define LEAST_BYTES 16		/* BYTE_SAMPLE_LEAST */
 #define MOST_PAGES 33
 /* Keeps a bound that is checked, and its use, on one register, as the verifier wants it. */
 #define SEEN_BY_VERIFIER(x) asm volatile("" : "+r"(x))
+#define SYS_VFORK 58
 #define NULL ((void *)0)
 #define NULL_BASE 0		/* of a load: SITE_BASE_NONE, ... in attach/keeper/shared/site.h */
 #define BASE_ARG1 1
@@ -66,6 +68,15 @@ struct {
 	__type(key, struct call_key);
 	__type(value, struct call);
 } calls SEC(".maps");
+
+/* Other processes in the target's memory: process id -> whether vfork made it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, MOST_SHARERS);
+	__type(key, __u32);
+	__type(value, __u8);
+} sharers SEC(".maps");
 
 /* The sampled blocks that are live: address and family. */
 struct {

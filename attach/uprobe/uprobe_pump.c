@@ -248,6 +248,8 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 	case UPROBE_CHAIN:
 		keep_chain(u, h, n);
 		return true;
+	case UPROBE_SHARERS:
+		return note(u, RECORD_SHARERS, h, h->site);
 	case UPROBE_THREAD_END:
 		addrmap_del(&u->chains, h->tid, NULL);
 		if (!note(u, RECORD_THREAD_END, h, 0))
@@ -269,6 +271,7 @@ static void note_gap(struct uprobe *u, uint64_t now)
 	atomic_store(&u->shared->counts.dropped, lost - unfollowed + u->stale);
 	atomic_store(&u->shared->counts.unopened, u->unfollowed + u->calls.dropped + unfollowed +
 		     __atomic_load_n(&control->unstored, __ATOMIC_RELAXED));
+	atomic_store(&u->shared->counts.sharers, __atomic_load_n(&control->shared, __ATOMIC_RELAXED));
 	if (lost != u->lost && !u->losing_since_ns)
 		u->losing_since_ns = u->read_ns;
 	else if (u->losing_since_ns && (lost == u->lost || u->left) &&

@@ -355,7 +355,7 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 {
 	struct shared *sh = w->link->shared;
-	uint64_t stepped = atomic_load(&sh->counts.stepped),
+	uint64_t stepped = atomic_load(&sh->counts.stepped), sharers = atomic_load(&sh->counts.sharers),
 		 forgotten = released_forgotten(w->tally->released);
 
 	if (stepped)
@@ -366,6 +366,11 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "after lost hits, blocks may be listed as held that were released, and double "
 			      "frees reported that are none");
+	if (sharers)
+		recorder_note(r, t,
+			      "%" PRIu64 " child processes ran in the memory of this one until they executed another "
+			      "program or ended (vfork): what they allocated and released there was not seen; "
+			      "--engine ptrace sees it", sharers);
 	if (w->tally->from_freed)
 		recorder_note(r, t,
 			      "%" PRIu64 " blocks were taken from pools whose release had begun before: they "

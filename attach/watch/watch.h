@@ -62,6 +62,7 @@ struct watch {
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t unfollowed;		/* how often the modules could not be read when they changed */
 	int unfollowed_error;		/* why, the first time */
+	int64_t sharers;		/* processes that run in the target's memory now, unseen (RECORD_SHARERS) */
 	uint64_t unsure_ns;		/* when hits were lost last (RECORD_LOST) */
 	/* with the kernel's probes: how often functions of a module were found after it was loaded, and how long after */
 	uint64_t late_modules, late_ns;

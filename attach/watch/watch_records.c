@@ -257,7 +257,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 	/*
 	 * with a budget no thread is held for this, since that would be the target's time: see follow_modules
 	 */
-	w->tally->settling = w->link->uprobe && is_unsure(w, hit);
+	w->tally->settling = w->link->uprobe && (w->sharers || is_unsure(w, hit));
 	if (s->flags & SITE_MODULES && !w->sampling)
 		on_modules(w, hit);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
@@ -351,6 +351,10 @@ void watch_record(struct watch *w, const struct record *rec)
 	case RECORD_LOST:
 		tally_gap(w->tally);
 		w->unsure_ns = rec->time_ns;
+		break;
+	case RECORD_SHARERS:
+		tally_gap(w->tally);
+		w->sharers = rec->value;
 		break;
 	case RECORD_MOVED:
 		w->pid = rec->value;

@@ -185,6 +185,30 @@ def test_children_without_pause(victim, order):
     target.end()
 
 
+def sharing(report):
+    return [note for note in report["notes"] if "in the memory of this one" in note]
+
+
+@pytest.mark.parametrize("order", ["handed", "beside"])
+def test_children_in_its_memory(victim, order):
+    """The kernel does not probe them. What they allocate at an address that was freed before is no double free when
+    it is freed, and the report has how many there were."""
+    target = victim("brood")
+    told, totals, report = whole(target, [f"{order} 30", "spawn 5"])
+    assert total(told, "bad") == 0
+    assert totals["allocs"] == total(told, "allocs")
+    assert totals["unmatched_frees"] == 30
+    assert sharing(report) and sharing(report)[0].startswith("30 child processes"), report["notes"]
+    target.end()
+
+
+def test_no_note_of_spawned_children(victim):
+    """posix_spawn's children call no allocator."""
+    target = victim("brood")
+    assert not sharing(whole(target, ["spawn 20"])[2])
+    target.end()
+
+
 def rates(target, seconds=0.3):
     first, began = target.ask("pairs")["pairs"], time.monotonic()
     last_for(seconds)

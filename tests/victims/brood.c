@@ -5,6 +5,8 @@
  *	fork N		N children by fork, one after the other; each allocates, and ends
  *	vfork N		N children by vfork, which execute true
  *	spawn N		the same by posix_spawn
+ *	handed N	N children by vfork, of which each allocates a block that this process frees
+ *	beside N	the same by clone with CLONE_VM: the child lives on until the block is freed
  *	thread N	N threads; each allocates, and ends
  *	stay N		N children that allocate without pause until "go"
  *	pairs		{"pairs": of each child that stays, so far}
@@ -16,6 +18,7 @@
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -90,6 +93,62 @@ static void make_spawn(void)
 	reap(pid);
 }
 
+#define HANDED 5000
+
+/* A child's blocks get the address of this one, which is freed. */
+static void leave_address(void)
+{
+	void *volatile p = malloc(HANDED);
+
+	free(p);
+	allocs++;
+}
+
+static void *volatile handed;
+
+static void make_handed(void)
+{
+	pid_t pid;
+
+	leave_address();
+	pid = vfork();
+	if (pid == 0) {
+		handed = malloc(HANDED);
+		execv("/bin/true", true_argv);
+		_exit(127);
+	}
+	reap(pid);
+	free(handed);
+}
+
+static atomic_bool may_end;
+
+/* It has the thread's own data of its parent, which waits. */
+static int live_beside(void *arg)
+{
+	handed = malloc(HANDED);
+	while (!may_end)
+		sched_yield();
+	return arg != NULL;
+}
+
+static void make_beside(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t pid;
+
+	leave_address();
+	handed = NULL;
+	may_end = false;
+	pid = clone(live_beside, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	while (pid > 0 && !handed)
+		sched_yield();
+	free(handed);
+	leave_address();
+	may_end = true;
+	reap(pid);
+}
+
 /* One at a time, while this thread waits. */
 static void *short_life(void *arg)
 {
@@ -153,7 +212,7 @@ static const struct {
 	void (*make)(void);
 } makers[] = {
 	{ "fork", make_fork }, { "vfork", make_vfork }, { "spawn", make_spawn }, { "thread", make_thread },
-	{ "stay", make_stay },
+	{ "handed", make_handed }, { "beside", make_beside }, { "stay", make_stay },
 };
 
 static void make(const char *name, unsigned n)

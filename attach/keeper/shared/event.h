@@ -51,6 +51,11 @@ enum record_kind {
 	RECORD_ENDING,
 	/* from the kernel's probes: some hits were lost before the next record; value: how many */
 	RECORD_LOST,
+	/*
+	 * from the kernel's probes, which see nothing of other processes in the target's memory: one of these has begun or
+	 * ended; value: how many there are now
+	 */
+	RECORD_SHARERS,
 	RECORD_GAP,		/* hits were dropped, the ring was full; value = how long, in ns, until now */
 	RECORD_MOVED,		/* gdb has left the process for a copy of it: value = its pid */
 	RECORD_TROUBLE,		/* something failed; value = errno (0: none), site = enum trouble */
