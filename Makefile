@@ -458,6 +458,10 @@ build/bench/events build/bench/traces: build/bench/%: $(B)/bench/%.o $(B)/bench/
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
+build/bench/nothing: bench/nothing.c
+	@mkdir -p $(@D)
+	$(call say,LD)$(CC) -O2 -static -nostdlib -o $@ $<
+
 build/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP -o $@ $<

@@ -37,6 +37,7 @@ import real
 import redis
 import sampled
 import script_stacks
+import shell
 import stacks
 from sides import Bare, Failed, Mmattach, Placement, Quota, Target, cpus
 
@@ -334,6 +335,10 @@ def measure_many(plan):
         yield Row(**row)
 
 
+def measure_shell(plan):
+    return [Row(**row) for row in shell.rows(plan)]
+
+
 def untraced_ns(target, plan):
     """A pair's cost without a tracer: the best of five slices, because other processes on the machine can
     only add to it."""
@@ -376,6 +381,7 @@ MEASUREMENTS = {
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
     "engines": measure_engines, "many": measure_many, "python": measure_python, "ruby": measure_ruby,
+    "shell": measure_shell,
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
