@@ -52,8 +52,8 @@ enum record_kind {
 	/* from the kernel's probes: some hits were lost before the next record; value: how many */
 	RECORD_LOST,
 	/*
-	 * from the kernel's probes, which see nothing of other processes in the target's memory: one of these has begun or
-	 * ended; value: how many there are now
+	 * from the kernel's probes, which do not see other processes in the target's memory: one of these
+	 * has begun or ended; value: how many there are now
 	 */
 	RECORD_SHARERS,
 	RECORD_GAP,		/* hits were dropped, the ring was full; value = how long, in ns, until now */

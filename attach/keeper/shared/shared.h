@@ -130,7 +130,7 @@ struct shared_counts {
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
 	_Atomic uint64_t overdue;	/* held threads that were resumed without an answer */
 	_Atomic uint64_t unwalked;	/* the same, if held only for their stack */
-	_Atomic uint64_t sharers;	/* processes in the target's memory whose calls were not seen (vfork) */
+	_Atomic uint64_t sharers;	/* processes in the target's memory, whose calls were not seen */
 	_Atomic uint64_t stepped;	/* steps in place: other threads may have passed the trap meanwhile */
 };
 
