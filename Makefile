@@ -231,6 +231,7 @@ $(B)/tools/%: $(B)/tests/tools/%.o $(B)/libmm.a
 # Other versions of glibc, from Debian's mirror, and what runs with them. Without the network their tests are skipped, and say so.
 libcs: $(wildcard tests/victims/census* tests/victims/losses*)
 	$(PYTHON) tests/libcs.py get || true
+	$(PYTHON) tests/oldmusl.py get || true
 
 victims: $(VICTIMS)
 

@@ -8,6 +8,7 @@
 #include "heap/census_blocks.h"
 #include "heap/census_order.h"
 #include "heap/musl/musl.h"
+#include "heap/musl/oldmusl.h"
 
 static int make_arena(struct musl *g)
 {
@@ -41,6 +42,8 @@ int musl_census(const struct snapshot *s, struct census *c)
 	taddr overlap;
 	int r = musl_find(&g);
 
+	if (r == -ENOENT)
+		return oldmusl_census(s, c);
 	if (r < 0)
 		return r;
 	g.at_work = atwork_in_file(s, g.file, g.data_lo, g.data_hi);

@@ -4,14 +4,14 @@
  * the process has the truth about its blocks (tests/victims/census_truth.h), by how much the two differ.
  *
  *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] [-d IMAGE] PID | -c FILE
- *	censor -t ADDRESS -s STEPS PID
+ *	censor -t ADDRESS [-g HELD] -s STEPS PID
  *	censor -t ADDRESS -f FLIPS PID
  *
  * -b lists the blocks too; -d writes an image for the fuzzer of the census (heapimage.h). With -r, a census
  * that does not add up is taken again, as a user of the census would.
  *
  * With -s one thread runs instruction by instruction, with a census after each: every state that a stop can
- * find. What is wrong is printed, and a line for all.
+ * find. What is wrong is printed, and a line for all. A thread inside malloc may hold HELD blocks (2).
  *
  * With -f one byte of what is the allocator's is changed in the copy, the census taken, the byte put back; and so
  * on. What is counted: censuses that were not in order; and those that add up and are not equal to the truth,
@@ -40,7 +40,7 @@
 
 #define EXAMPLES 4u
 /* A thread in malloc has a block for its caller, and may be moving another from a bin to its cache. */
-#define IN_HAND 2u
+static unsigned in_hand = 2;
 
 static void die(const char *what)
 {
@@ -357,7 +357,7 @@ static void print_difference(const struct difference *d, const struct known *k)
 	const uint64_t n[] = { d->missing, d->wrong_size, d->extra };
 
 	printf(", \"truth\": {\"blocks\": %zu, \"busy\": %" PRIu64 ", \"going\": %zu, \"allowed\": %" PRIu64,
-	       k->n, k->busy, k->ngoing, k->busy * IN_HAND);
+	       k->n, k->busy, k->ngoing, k->busy * in_hand);
 	for (unsigned i = 0; i < 3; i++) {
 		printf(", \"%s\": %" PRIu64 ", \"%s_at\": [", names[i], n[i], names[i]);
 		for (unsigned j = 0; j < n[i] && j < EXAMPLES; j++)
@@ -525,7 +525,7 @@ static void step_once(const struct wish *w, const struct snapshot_thread *thread
 	if (d.extra > out->most_extra)
 		out->most_extra = d.extra;
 	/* a census that reports that it does not add up is not wrong, but must be rare */
-	if (!c.known || (census_adds_up(&c) && (d.missing || d.wrong_size || d.extra > k.busy * IN_HAND))) {
+	if (!c.known || (census_adds_up(&c) && (d.missing || d.wrong_size || d.extra > k.busy * in_hand))) {
 		out->wrong++;
 		print_census(&c, &s, 0, 1);
 		print_difference(&d, &k);
@@ -715,7 +715,7 @@ int main(int argc, char **argv)
 	struct wish w = { .stops = 1 };
 	int o;
 
-	while ((o = getopt(argc, argv, "t:n:r:bc:s:f:d:")) != -1) {
+	while ((o = getopt(argc, argv, "t:n:r:bc:s:f:d:g:")) != -1) {
 		switch (o) {
 		case 't': w.truth = strtoull(optarg, NULL, 0); break;
 		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
@@ -723,6 +723,7 @@ int main(int argc, char **argv)
 		case 's': w.steps = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'd': w.image = optarg; break;
 		case 'f': w.flips = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 'g': in_hand = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'b': w.blocks = true; break;
 		case 'c': w.core = optarg; break;
 		default: return 2;
