@@ -158,6 +158,17 @@ def test_if_with_the_result(seen):
     assert hits(got, "free unit_drop") == 4 and lost(got) == {}
 
 
+# --- obstacks ---
+
+
+def test_obstacks(seen):
+    """Their chunks are malloc's blocks, and lead to the code that uses the obstack; what is freed leaves nothing."""
+    got = seen("obstacks", ["work 20", "keep 30", "work 20"], "", "--family", "libc")
+    assert {g["stack"][g["wrappers"]]["function"] for g in got["groups"]} == {"keep_one"}
+    # for each the struct and the chunk
+    assert got["totals"]["live_blocks"] == 60 and got["totals"]["allocs"] >= 60 + 40 * 5
+
+
 # --- by offset ---
 
 

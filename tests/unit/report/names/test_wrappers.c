@@ -50,6 +50,7 @@ static void functions_of_c(void **state)
 		"_PyObject_Malloc",
 		"__rust_alloc",
 		"__vasprintf_internal",
+		"_obstack_newchunk",
 	};
 	static const char *const no[] = { "",	      "_",	 "main", "our_malloc", "malloc_all",
 					  "xmallocs", "strdupe", "__",	 "core_alloc", "cache_insert" };
