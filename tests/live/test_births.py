@@ -240,3 +240,22 @@ def test_the_first_ends_before_its_copies(victim, watch, tmp_path):
     assert {w: processes[w]["allocs"] for w in workers} == {w: 220 if w == told["worst"] else 40 for w in workers}
     assert_left([target.pid, *workers])
     assert target.end()["bad"] == 0
+
+
+def test_the_keeper_is_killed(births, follow, tmp_path):
+    """kill -9 of it: copies that no watch has yet, and what is forked before the watch has put the target's
+    bytes back, are as they were. Those that allocate in that moment die, which no test forbids."""
+    for _ in range(rounds(3, 30)):
+        run = follow(births)
+        keeper, = tracers(births.pid)
+        pids = births.ask("chain 3 10 1")["pids"]
+        assert all(tracers(pid) == {keeper} for pid in pids)
+        births.say("later 400 600")
+        random_moment(0.03)
+        os.kill(keeper, signal.SIGKILL)
+        told = births.answer(60)
+        assert told["bad"] == 0, told
+        assert_left([births.pid, *pids])
+        run.wait(60)
+        assert "the keeper was killed" in run.said(), run.said()
+    assert births.end() == {"bad": 0}
