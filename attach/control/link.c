@@ -261,6 +261,7 @@ static const char *command_name(enum command_op op)
 		[COMMAND_NEXT_STOPPED] = "next stopped",
 		[COMMAND_RESUME_ALL] = "resume all",
 		[COMMAND_LET_END] = "let end",
+		[COMMAND_ADOPT] = "adopt",
 		[COMMAND_LEAVE] = "leave",
 	};
 

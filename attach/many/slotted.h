@@ -31,7 +31,10 @@ struct slot *slotted_find(struct slots *all, pid_t pid);
 /* The next copy, from *@i on, that has recorded so much that its watch should begin; 0: there is none. */
 pid_t slotted_crowded(struct slots *all, uint32_t *i);
 
-/* Free the slots that were claimed for processes which are neither watched nor to be: @needed. */
+/*
+ * Free the slots that were claimed for processes which are neither watched nor to be: @needed; and those of
+ * keepers that were killed.
+ */
 void slotted_sweep(struct slots *all, bool (*needed)(void *ctx, pid_t pid), void *ctx);
 
 #endif

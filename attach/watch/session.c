@@ -357,11 +357,19 @@ static bool has_inside(const struct ruleset *rules)
 
 /*
  * With a budget traps come and go, and where gdb's unwinder is asked each hit is held: both need the watch
- * from the first hit on. A copy that has exec'ed or ended meanwhile is not in its slot any more.
+ * from the first hit on. The second engine has no keeper.
  */
+bool session_uses_slots(const struct options *opt)
+{
+	const bool keeper = opt->engine == ENGINE_PTRACE || (opt->engine == ENGINE_AUTO && !opt->sample_bytes);
+
+	return keeper && !opt->budget_ppm && !backtrace_holds(opt->stacks.unwinder);
+}
+
+/* A copy that has exec'ed or ended meanwhile is not in its slot any more. */
 static void take_slots(struct session *s)
 {
-	if (!s->member || s->opt->budget_ppm || backtrace_holds(s->opt->stacks.unwinder))
+	if (!s->member || !session_uses_slots(s->opt))
 		return;
 	s->at.slots = s->member->slots;
 	if (s->member->slot && !atomic_load(&s->member->slot->shared.end.left))
