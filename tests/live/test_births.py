@@ -259,3 +259,63 @@ def test_the_keeper_is_killed(births, follow, tmp_path):
         run.wait(60)
         assert "the keeper was killed" in run.said(), run.said()
     assert births.end() == {"bad": 0}
+
+
+def crash(keeper):
+    """A signal that another process sends is no crash; a second one is taken for one."""
+    os.kill(keeper, signal.SIGSTOP)
+    wait_for(lambda: stopped(keeper), "the keeper is stopped")
+    os.kill(keeper, signal.SIGSEGV)
+    os.kill(keeper, signal.SIGBUS)
+    os.kill(keeper, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGSEGV", "crash"])
+def test_the_keeper_leaves_in_a_storm(births, follow, tmp_path, how):
+    """Of copies that have a watch, that have none yet, and that are just being made."""
+    lasting = []
+    for i in range(rounds(2, 30)):
+        run = follow(births, "-o", f"{tmp_path}/{i}/")
+        keeper, = tracers(births.pid)
+        lasting += births.ask("chain 2 10 1")["pids"]
+        if i == 0:
+            wait_adopted(run, tmp_path / "0", lasting)
+        births.say("storm 400")
+        random_moment(0.4)
+        crash(keeper) if how == "crash" else os.kill(keeper, getattr(signal, how))
+        told = births.answer(60)
+        assert told["bad"] == 0, told
+        assert_left([births.pid, *lasting])
+        run.interrupt()
+        run.wait(60)
+        said = "it crashed" if how == "crash" else "asked to by a signal"
+        assert f"the keeper lifted all traps and left: {said}" in run.said(), run.said()
+    assert births.end() == {"bad": 0}
+
+
+def test_a_signal_in_the_middle_of_a_request(victim, follow):
+    """Most often it comes there. What the request has done is taken notice of before the keeper leaves."""
+    kin = victim("kin")
+    for _ in range(rounds(8, 240)):
+        run = follow(kin)
+        keeper, = tracers(kin.pid)
+        kin.say("cloneparent 40")
+        random_moment(0.1)
+        os.kill(keeper, signal.SIGSEGV)
+        assert kin.answer() == {"bad": 0}
+        run.wait(60)
+        assert_untouched(kin)
+
+
+def test_harder_kinds(victim, follow):
+    """They stop, exec from a thread, change their parent, namespace or user, fork from several threads at once,
+    and have an int3 of their own: all goes on as without us."""
+    kin = victim("kin")
+    run = follow(kin)
+    for kind in ["stopped", "threadexec", "spawn", "daemonize", "cloneparent", "namespace", "setuid", "together",
+                 "sigtrap", "killed"]:
+        assert kin.ask(f"{kind} {everyday(30, 1000)}", limit=120) == {"bad": 0}, kind
+    for kind in ["across", "asleep"]:
+        assert kin.ask(f"{kind} {everyday(1, 20)}") == {"bad": 0}, kind
+    run.finish()
+    assert_untouched(kin)
