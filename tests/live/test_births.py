@@ -3,11 +3,14 @@
 that exec or end at once cost little, and whatever is killed, none of them dies of a trap, or stays stopped."""
 import os
 import pathlib
+import shutil
 import signal
+import tempfile
 
 import pytest
 
-from harness import children, comm, ended, everyday, last_for, parent, random_moment, rounds, wait_for
+from harness import (MMATTACH, VICTIMS, children, comm, ended, everyday, last_for, parent, random_moment, rounds,
+                     wait_for)
 from untouched import (assert_code_whole, assert_untouched, assert_untraced, state_letters, stopped, tracers,
                        wait_untraced)
 
@@ -321,3 +324,35 @@ def test_harder_kinds(victim, follow):
         assert kin.ask(f"{kind} {everyday(1, 20)}") == {"bad": 0}, kind
     run.finish()
     assert_untouched(kin)
+
+
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
+@pytest.fixture
+def reachable():
+    """A folder in which any user finds mmattach, kin, and a copy of that which is set-uid root."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="mmattach-test-"))
+    shutil.copy(MMATTACH, folder)
+    shutil.copy(VICTIMS / "kin", folder)
+    shutil.copy(VICTIMS / "kin", folder / "kin.suid")
+    (folder / "kin.suid").chmod(0o4755)
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_set_uid_programs_of_an_ordinary_user(victim, watch, reachable):
+    """A tracer without CAP_SYS_PTRACE takes the privileges of what its tracee executes: so the children are let go
+    at their birth, and found later."""
+    kin = victim(reachable / "kin", **NOBODY)
+    assert kin.ask("rights 3") == {"bad": 0}, "set-uid programs do not work here at all"
+    run = watch("-p", kin.pid, "--follow", *BY, executable=reachable / "mmattach", **NOBODY)
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    assert tracers(kin.pid)
+    assert kin.ask("rights 30") == {"bad": 0}
+    run.finish()
+    assert_untouched(kin)
+    kin.end()

@@ -6,6 +6,8 @@
  *	KIND N	N children of that kind, one after the other: {"bad": those that ended in another way, or
  *		whose parent saw other than it should}
  *	end	{}
+ *
+ * The kind "rights" executes a copy of this program that is set-uid root, beside it: kin.suid.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -212,6 +214,20 @@ static bool setuid_(void)
 	return is_leaf(child(drops));
 }
 
+/* The same program, set-uid root: it has that user's rights. */
+static char rights_path[4096];
+
+static void executes_rights(void)
+{
+	execl(rights_path, "kin", "rights", (char *)NULL);
+	_exit(9);
+}
+
+static bool rights(void)
+{
+	return is_leaf(child(executes_rights));
+}
+
 /* --- many --- */
 
 static void nothing(void)
@@ -314,7 +330,7 @@ static const struct kind {
 	{ "stopped", stopped }, { "threadexec", threadexec }, { "spawn", spawn }, { "daemonize", daemonize },
 	{ "cloneparent", cloneparent }, { "namespace", namespace }, { "setuid", setuid_ },
 	{ "together", together }, { "across", across }, { "asleep", asleep }, { "sigtrap", sigtrap },
-	{ "killed", killed },
+	{ "killed", killed }, { "rights", rights },
 };
 
 static void serve(const char *order)
@@ -336,7 +352,9 @@ int main(int argc, char **argv)
 	char line[ORDER_MAX];
 	const char *order;
 
-	(void)argv;
+	if (argc == 2 && !strcmp(argv[1], "rights"))
+		return geteuid() == 0 ? LEAF : 1;
+	snprintf(rights_path, sizeof(rights_path), "%s.suid", argv[0]);
 	if (argc == 2)
 		return work() ? LEAF : 1;
 	if (pipe(daemon_pipe) < 0)
