@@ -3,9 +3,11 @@
 that exec or end at once cost little, and whatever is killed, none of them dies of a trap, or stays stopped."""
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import tempfile
+from unittest.mock import ANY
 
 import pytest
 
@@ -149,6 +151,20 @@ def test_more_than_there_are_slots(victim, watch, tmp_path):
     late = [pid for pid in told if processes[pid]["allocs"] == 0]
     assert len(exact) >= 64 and len(exact) + len(late) == 80
     assert_left([target.pid, *told])
+
+
+def test_few_files(births, watch):
+    """A copy takes three. Those that are not taken can be cleaned, which needs one: none stays with the keeper."""
+    run = watch("-p", births.pid, "--follow", *BY,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (130, 130)))
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    keeper = tracers(births.pid)
+    pids = births.ask("chain 30 3 0")["pids"]
+    assert sum(tracers(pid) == keeper for pid in pids) == 11
+    assert births.ask("exec 20") == {"bad": 0, "each_us": ANY}
+    run.finish()
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
 
 
 def test_children_that_exec_at_once(births, follow):
