@@ -393,6 +393,7 @@ static int follow(struct many *m)
 		r = look_at_crowded(m);
 	if (r < 0 || !m->opt->follow || now < m->next_look)
 		return r;
+	slotted_fit(m->members.slots);
 	slotted_sweep(m->members.slots, is_needed, m);
 	m->next_look = now + LOOK_S;
 	return look(m);

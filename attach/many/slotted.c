@@ -7,9 +7,30 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attach/snapshot/memory_limit.h"
 #include "base/clock.h"
 
 #define LEFT_S 25	/* of a keeper that lives, none is OFFERED or CLAIMED for so long (copies.c) */
+
+/* All of it, and what a keeper has for it. */
+#define SLOT_BYTES (sizeof(struct slot) + (2u << 20))
+
+uint32_t slotted_most(uint64_t available)
+{
+	const uint64_t n = available / 2 / SLOT_BYTES;
+
+	return n < SLOTS ? (uint32_t)n : SLOTS;
+}
+
+void slotted_fit(struct slots *all)
+{
+	struct memory_limit room;
+
+	if (!all)
+		return;
+	(void)memory_limit_for_copy(0, &room);
+	atomic_store(&all->most, slotted_most(room.available));
+}
 
 static bool open_bells(struct slots *all)
 {
@@ -32,6 +53,7 @@ struct slots *slotted_open(int bell)
 		return NULL;
 	all->owner = getpid();
 	all->bell = bell;
+	slotted_fit(all);
 	if (open_bells(all))
 		return all;
 	slotted_close(all);

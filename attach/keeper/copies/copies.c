@@ -149,7 +149,9 @@ int copies_forker(struct keeper *k, const struct tracee *t, struct tracee **fork
 
 static struct slot *free_slot(struct slots *all, uint32_t *i)
 {
-	for (*i = 0; *i < SLOTS; ++*i)
+	const uint32_t most = atomic_load_explicit(&all->most, memory_order_relaxed);
+
+	for (*i = 0; *i < most; ++*i)
 		if (atomic_load_explicit(&all->all[*i].state, memory_order_relaxed) == SLOT_FREE &&
 		    slot_move(&all->all[*i], SLOT_FREE, SLOT_TAKEN))
 			return &all->all[*i];
