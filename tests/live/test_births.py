@@ -167,6 +167,37 @@ def test_few_files(births, watch):
     assert births.end() == {"bad": 0}
 
 
+@pytest.fixture
+def small_group():
+    """A memory control group of 150 MiB: its file to write a process into."""
+    v1, v2 = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")
+    try:
+        if not v1.is_dir():
+            (v2 / "cgroup.subtree_control").write_text("+memory")
+        group = (v1 if v1.is_dir() else v2) / f"mmattach-test-{os.getpid()}"
+        group.mkdir()
+    except OSError as e:
+        pytest.skip(f"optional: no control group can be made: {e}")
+    (group / ("memory.limit_in_bytes" if v1.is_dir() else "memory.max")).write_text(str(150 << 20))
+    yield group / "cgroup.procs"
+    wait_for(lambda: not (group / "cgroup.procs").read_text(), "the group is empty")
+    group.rmdir()
+
+
+def test_the_memory_of_a_group_runs_out(births, watch, tmp_path, small_group):
+    """It is ours alone, and too small for so many watches: some are killed, but no keeper that has planted."""
+    run = watch("-p", births.pid, "--follow", *BY, "-o", f"{tmp_path}/t/",
+                preexec_fn=lambda: small_group.write_text(str(os.getpid())))
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    pids = births.ask("chain 12 8000 0", limit=60)["pids"]
+    last_for(1)
+    run.interrupt()
+    run.wait(60)
+    assert "the keeper was killed" not in run.said(), run.said()
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
+
+
 def test_children_that_exec_at_once(births, follow):
     before = births.ask("exec 300", limit=60)
     run = follow(births)
