@@ -99,7 +99,7 @@ MAY_INCLUDE = {
                        "attach/events attach/scan",
     "attach/watch": f"base trace report report/* {SYMBOLIZE} {HEAP} {KEEPER} attach/*",
     "attach/many": f"base trace report report/* {SHARED} attach/options attach/target attach/reporting "
-                   "attach/watch",
+                   "attach/snapshot/memory_limit.h attach/watch",
     "attach/top": "base trace report report/* report/text/* attach/options attach/reporting",
     "attach/cli": f"base trace packs report report/* report/text/* {HEAP} attach/*",
     "attach": "base attach/*",

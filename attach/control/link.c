@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/control/left_copies.h"
 #include "attach/keeper/keeper.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/trap.h"
@@ -260,6 +261,7 @@ static const char *command_name(enum command_op op)
 		[COMMAND_NEXT_STOPPED] = "next stopped",
 		[COMMAND_RESUME_ALL] = "resume all",
 		[COMMAND_LET_END] = "let end",
+		[COMMAND_ADOPT] = "adopt",
 		[COMMAND_LEAVE] = "leave",
 	};
 
@@ -499,24 +501,6 @@ void link_alive(struct link *l)
 	atomic_fetch_add_explicit(&l->shared->alive, 1, memory_order_relaxed);
 }
 
-/* Copies of the target that no watch has yet, with the same traps. */
-static void lift_in_copies(struct link *l)
-{
-	struct slots *slots = l->shared->slots;
-
-	for (uint32_t k = 0; slots && k < SLOTS; k++) {
-		const struct slot *s = &slots->all[k];
-		const uint32_t state = atomic_load(&s->state);
-		cleanup_close int mem = -1;
-
-		if ((state != SLOT_OFFERED && state != SLOT_CLAIMED) || s->keeper != l->keeper)
-			continue;
-		mem = procfs_open_mem(s->pid);
-		for (uint32_t i = 0; mem >= 0 && i < l->nsites; i++)
-			(void)!trap_lift_left(l->traps, mem, i);
-	}
-}
-
 uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 {
 	uint32_t lifted = 0;
@@ -533,6 +517,19 @@ uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left)
 		lifted += r > 0;
 		*left += r < 0;
 	}
-	lift_in_copies(l);
 	return lifted;
+}
+
+static void lift_in_copy(void *ctx, int mem)
+{
+	struct link *l = ctx;
+
+	for (uint32_t i = 0; i < l->nsites; i++)
+		(void)!trap_lift_left(l->traps, mem, i);
+}
+
+void link_lift_copies(struct link *l, pid_t pid)
+{
+	if (l->shared->gdb < 0)
+		left_copies_each(l->shared->slots, l->keeper, pid, lift_in_copy, l);
 }

@@ -147,9 +147,10 @@ void link_alive(struct link *l);
 /*
  * The keeper was killed with traps planted: lift what we can through @mem (/proc/PID/mem), as the keeper
  * would have: only where the memory mapped there now has our int3. @left: how many traps are still planted.
- * Returns how many were lifted.
+ * Returns how many were lifted. Then link_lift_copies: the same in what @pid, the target, has forked.
  */
 uint32_t link_emergency_lift(struct link *l, int mem, uint32_t *left);
+void link_lift_copies(struct link *l, pid_t pid);
 
 uint64_t link_clock_ns(void);
 

@@ -90,7 +90,7 @@ struct keeper {
 	 */
 	struct keeper *first;		/* NULL: it is the first */
 	struct keeper *copies[SLOTS];	/* of the first; those of them that are in use, */
-	uint32_t ncopies;
+	uint32_t ncopies, most_copies;
 	struct keeper *rooms;		/* and the memory for all SLOTS, and one more for a table of traps */
 	struct slot *slot;		/* of a copy */
 	pid_t adopter;			/* of a copy: its watch; 0: none yet */

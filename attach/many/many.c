@@ -20,6 +20,7 @@
 #include "attach/many/slotted.h"
 #include "attach/options/options.h"
 #include "attach/target/openfiles.h"
+#include "attach/watch/session.h"
 #include "attach/watch/watch.h"
 #include "base/clock.h"
 #include "base/grow.h"
@@ -117,7 +118,7 @@ static int open_all(struct many *m, int argc, char **argv)
 	r = members_open(&m->members);
 	if (r < 0)
 		return r;
-	if (m->opt->follow && !m->opt->budget_ppm)
+	if (m->opt->follow && session_uses_slots(m->opt))
 		m->members.slots = slotted_open(m->members.bell);
 	r = choice_open(&m->choice, "/proc", &wish);
 	if (r < 0)
@@ -392,6 +393,7 @@ static int follow(struct many *m)
 		r = look_at_crowded(m);
 	if (r < 0 || !m->opt->follow || now < m->next_look)
 		return r;
+	slotted_fit(m->members.slots);
 	slotted_sweep(m->members.slots, is_needed, m);
 	m->next_look = now + LOOK_S;
 	return look(m);

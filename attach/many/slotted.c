@@ -1,10 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/many/slotted.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "attach/snapshot/memory_limit.h"
+#include "base/clock.h"
+
+#define LEFT_S 25	/* of a keeper that lives, none is OFFERED or CLAIMED for so long (copies.c) */
+
+/* All of it, and what a keeper has for it. */
+#define SLOT_BYTES (sizeof(struct slot) + (2u << 20))
+
+uint32_t slotted_most(uint64_t available)
+{
+	const uint64_t n = available / 2 / SLOT_BYTES;
+
+	return n < SLOTS ? (uint32_t)n : SLOTS;
+}
+
+void slotted_fit(struct slots *all)
+{
+	struct memory_limit room;
+
+	if (!all)
+		return;
+	(void)memory_limit_for_copy(0, &room);
+	atomic_store(&all->most, slotted_most(room.available));
+}
 
 static bool open_bells(struct slots *all)
 {
@@ -27,6 +53,7 @@ struct slots *slotted_open(int bell)
 		return NULL;
 	all->owner = getpid();
 	all->bell = bell;
+	slotted_fit(all);
 	if (open_bells(all))
 		return all;
 	slotted_close(all);
@@ -43,11 +70,18 @@ void slotted_close(struct slots *all)
 	munmap(all, sizeof(*all));
 }
 
+/* Not if it was killed: what it had is watched by nothing now, and can be watched anew. */
+static bool keeper_lives(const struct slot *s)
+{
+	return kill(s->keeper, 0) == 0 || errno != ESRCH;
+}
+
 /* The one of @pid that is in @state, or NULL. */
 static struct slot *find(struct slots *all, pid_t pid, enum slot_state state)
 {
 	for (uint32_t i = 0; all && i < SLOTS; i++)
-		if (atomic_load(&all->all[i].state) == state && all->all[i].pid == pid)
+		if (atomic_load(&all->all[i].state) == state && all->all[i].pid == pid &&
+		    keeper_lives(&all->all[i]))
 			return &all->all[i];
 	return NULL;
 }
@@ -77,24 +111,30 @@ pid_t slotted_crowded(struct slots *all, uint32_t *i)
 	return 0;
 }
 
-static bool is_claimed(const struct slot *s)
+/*
+ * A keeper that was killed does not take it back. Not at once: the watches of what it had look through its
+ * slots for copies to put right (attach/control/left_copies.h).
+ */
+static void take_back(struct slot *s, uint32_t state)
 {
-	const uint32_t state = atomic_load(&s->state);
-
-	return (state == SLOT_CLAIMED || state == SLOT_ADOPTED) && !atomic_load(&s->closed);
+	if (keeper_lives(s) || clock_seconds() - (double)s->born_ns / 1e9 < LEFT_S)
+		return;
+	atomic_store(&s->closed, 0);
+	atomic_store(&s->crowded, 0);
+	(void)slot_move(s, state, SLOT_FREE);
 }
 
 void slotted_sweep(struct slots *all, bool (*needed)(void *ctx, pid_t pid), void *ctx)
 {
 	for (uint32_t i = 0; all && i < SLOTS; i++) {
 		struct slot *s = &all->all[i];
+		const uint32_t state = atomic_load(&s->state);
+		const bool claimed = state == SLOT_CLAIMED || state == SLOT_ADOPTED;
 
-		if (!is_claimed(s) || needed(ctx, s->pid))
+		if (state < SLOT_OFFERED || (claimed && needed(ctx, s->pid)))
 			continue;
-		/* a keeper that was killed does not take it back */
-		if (kill(s->keeper, 0) < 0)
-			atomic_store(&s->state, SLOT_FREE);
-		else
+		if (claimed)
 			atomic_store(&s->closed, 1);
+		take_back(s, state);
 	}
 }

@@ -20,6 +20,14 @@
 struct slots *slotted_open(int bell);
 void slotted_close(struct slots *all);
 
+/*
+ * Now and then: a slot takes up to 20 MiB when a copy has used it, and a keeper must not be what takes the last
+ * memory of the machine, or of a container in which the target is, too: the kernel would kill the largest process.
+ * All together may take half of what is there. slotted_most: how many that are.
+ */
+void slotted_fit(struct slots *all);
+uint32_t slotted_most(uint64_t available);
+
 /* In all of these, @all may be NULL. */
 
 /* @pid is to be watched. true: it is recorded already. */
@@ -31,7 +39,10 @@ struct slot *slotted_find(struct slots *all, pid_t pid);
 /* The next copy, from *@i on, that has recorded so much that its watch should begin; 0: there is none. */
 pid_t slotted_crowded(struct slots *all, uint32_t *i);
 
-/* Free the slots that were claimed for processes which are neither watched nor to be: @needed. */
+/*
+ * Free the slots that were claimed for processes which are neither watched nor to be: @needed; and those of
+ * keepers that were killed.
+ */
 void slotted_sweep(struct slots *all, bool (*needed)(void *ctx, pid_t pid), void *ctx);
 
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/snapshot/memory_limit.h"
 #include "base/cleanup.h"
 
 #define PAGE 4096u
@@ -25,16 +26,6 @@ uint64_t copy_buffer_spent_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
 	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
-/* If memory runs out, the kernel is to kill this process, and not the target. */
-static void offer_ourselves(void)
-{
-	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	/* if this is not allowed, the check before (memory_limit.h) has to be enough */
-	if (fd >= 0)
-		(void)!write(fd, "1000", 4);
 }
 
 /* Map so many bytes, aligned to a large page. */
@@ -58,7 +49,7 @@ uint8_t *copy_buffer_make(uint64_t bytes, uint64_t *reserve)
 {
 	uint8_t *p = map(bytes + *reserve);
 
-	offer_ourselves();
+	memory_limit_offer_ourselves();
 	if (!p && *reserve) {
 		*reserve = 0;
 		p = map(bytes);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/snapshot/memory_limit.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/fdio.h"
@@ -163,6 +165,15 @@ bool memory_limit_for_copy(uint64_t bytes, struct memory_limit *out)
 	out->needed = bytes + bytes / TABLES_SHARE + OURS;
 	out->available = group < machine ? group : machine;
 	return out->needed <= out->available;
+}
+
+void memory_limit_offer_ourselves(void)
+{
+	cleanup_close int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	/* if this is not allowed, the check before has to be enough */
+	if (fd >= 0)
+		(void)!write(fd, "1000", 4);
 }
 
 const char *memory_limit_text(const struct memory_limit *room, char out[MEMORY_LIMIT_TEXT])

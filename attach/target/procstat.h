@@ -17,6 +17,8 @@ struct procstat {
 	pid_t parent, session;
 	bool kernel_thread;
 	uint64_t start_ns;	/* CLOCK_BOOTTIME, in steps of 10 ms */
+	/* where its stack begins: the same in what it forks, another one after an exec; 0: we may not trace it */
+	uint64_t stack_start;
 };
 
 /* @proc is the folder /proc, open. 0; -ESRCH it has ended; or another -errno. */

@@ -426,6 +426,7 @@ void attach_killed(struct session *s)
 {
 	uint32_t left, lifted = link_emergency_lift(&s->at.link, s->planting->mem, &left);
 
+	link_lift_copies(&s->at.link, s->at.target.pid);
 	if (s->at.under_gdb) {
 		log_error("the process that gdb's breakpoints report to was killed: the watch ended there");
 		/*

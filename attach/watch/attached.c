@@ -8,6 +8,7 @@
 
 #include "attach/options/option_engine.h"
 #include "attach/options/options.h"
+#include "attach/snapshot/memory_limit.h"
 #include "attach/target/diagnose.h"
 #include "attach/target/modules.h"
 #include "attach/target/procstat.h"
@@ -259,6 +260,13 @@ int attached_add_uprobe(struct attached *a)
 	return r < 0 ? r : 0;
 }
 
+/* The keeper, the largest of us, has been forked. A program that is started must not be what is killed first. */
+static void rank_before_keeper(const struct attached *a)
+{
+	if (!a->opt->program && plants(a))
+		memory_limit_offer_ourselves();
+}
+
 static int open_keeper(struct attached *a, const struct link_settings *set, int argc, char **argv)
 {
 	const char *what;
@@ -297,8 +305,10 @@ int attached_open(struct attached *a, int argc, char **argv)
 	};
 	int r = a->slot ? open_slot(a) : open_uprobe(a, &set);
 
-	if (a->slot)
+	if (a->slot) {
+		rank_before_keeper(a);
 		return r;
+	}
 	/* a keeper that hands its program over to the kernel serves nothing afterwards */
 	set.slots = wants_uprobe(a) ? NULL : a->slots;
 	if (r > 0)
@@ -307,6 +317,7 @@ int attached_open(struct attached *a, int argc, char **argv)
 	if (r < 0)
 		return r;
 	a->link.shared->lose_sigtrap = a->opt->lose_sigtrap || !plants(a);
+	rank_before_keeper(a);
 	return 0;
 }
 

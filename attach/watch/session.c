@@ -18,6 +18,7 @@
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_check.h"
 #include "attach/stacks/backtrace.h"
+#include "attach/target/diagnose.h"
 #include "attach/target/openfiles.h"
 #include "attach/watch/attach.h"
 #include "attach/watch/facts.h"
@@ -356,12 +357,32 @@ static bool has_inside(const struct ruleset *rules)
 }
 
 /*
- * With a budget traps come and go, and where gdb's unwinder is asked each hit is held: both need the watch
- * from the first hit on. A copy that has exec'ed or ended meanwhile is not in its slot any more.
+ * A set-uid program, as sudo, does not get its privileges while a tracer without CAP_SYS_PTRACE has the
+ * process that executes it: most children of fork execute a program at once.
  */
+static bool keeps_privileges(void)
+{
+	struct diagnose_self self;
+
+	diagnose_read_self(&self);
+	return self.cap_sys_ptrace;
+}
+
+/*
+ * With a budget traps come and go, and where gdb's unwinder is asked each hit is held: both need the watch
+ * from the first hit on. The second engine has no keeper.
+ */
+bool session_uses_slots(const struct options *opt)
+{
+	const bool keeper = opt->engine == ENGINE_PTRACE || (opt->engine == ENGINE_AUTO && !opt->sample_bytes);
+
+	return keeper && !opt->budget_ppm && !backtrace_holds(opt->stacks.unwinder) && keeps_privileges();
+}
+
+/* A copy that has exec'ed or ended meanwhile is not in its slot any more. */
 static void take_slots(struct session *s)
 {
-	if (!s->member || s->opt->budget_ppm || backtrace_holds(s->opt->stacks.unwinder))
+	if (!s->member || !session_uses_slots(s->opt))
 		return;
 	s->at.slots = s->member->slots;
 	if (s->member->slot && !atomic_load(&s->member->slot->shared.end.left))

@@ -82,4 +82,7 @@ struct session {
  */
 must_check int session_run(const struct options *opt, struct member *member, int argc, char **argv);
 
+/* Can the watches of several processes go on with what these fork (attach/keeper/shared/slots.h)? */
+bool session_uses_slots(const struct options *opt);
+
 #endif

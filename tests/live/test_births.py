@@ -3,11 +3,16 @@
 that exec or end at once cost little, and whatever is killed, none of them dies of a trap, or stays stopped."""
 import os
 import pathlib
+import resource
+import shutil
 import signal
+import tempfile
+from unittest.mock import ANY
 
 import pytest
 
-from harness import children, comm, ended, everyday, last_for, parent, random_moment, rounds, wait_for
+from harness import (MMATTACH, VICTIMS, children, comm, ended, everyday, last_for, parent, random_moment, rounds,
+                     wait_for)
 from untouched import (assert_code_whole, assert_untouched, assert_untraced, state_letters, stopped, tracers,
                        wait_untraced)
 
@@ -148,6 +153,51 @@ def test_more_than_there_are_slots(victim, watch, tmp_path):
     assert_left([target.pid, *told])
 
 
+def test_few_files(births, watch):
+    """A copy takes three. Those that are not taken can be cleaned, which needs one: none stays with the keeper."""
+    run = watch("-p", births.pid, "--follow", *BY,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (130, 130)))
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    keeper = tracers(births.pid)
+    pids = births.ask("chain 30 3 0")["pids"]
+    assert sum(tracers(pid) == keeper for pid in pids) == 11
+    assert births.ask("exec 20") == {"bad": 0, "each_us": ANY}
+    run.finish()
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
+
+
+@pytest.fixture
+def small_group():
+    """A memory control group of 150 MiB: its file to write a process into."""
+    v1, v2 = pathlib.Path("/sys/fs/cgroup/memory"), pathlib.Path("/sys/fs/cgroup")
+    try:
+        if not v1.is_dir():
+            (v2 / "cgroup.subtree_control").write_text("+memory")
+        group = (v1 if v1.is_dir() else v2) / f"mmattach-test-{os.getpid()}"
+        group.mkdir()
+    except OSError as e:
+        pytest.skip(f"optional: no control group can be made: {e}")
+    (group / ("memory.limit_in_bytes" if v1.is_dir() else "memory.max")).write_text(str(150 << 20))
+    yield group / "cgroup.procs"
+    wait_for(lambda: not (group / "cgroup.procs").read_text(), "the group is empty")
+    group.rmdir()
+
+
+def test_the_memory_of_a_group_runs_out(births, watch, tmp_path, small_group):
+    """It is ours alone, and too small for so many watches: some are killed, but no keeper that has planted."""
+    run = watch("-p", births.pid, "--follow", *BY, "-o", f"{tmp_path}/t/",
+                preexec_fn=lambda: small_group.write_text(str(os.getpid())))
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    pids = births.ask("chain 12 8000 0", limit=60)["pids"]
+    last_for(1)
+    run.interrupt()
+    run.wait(60)
+    assert "the keeper was killed" not in run.said(), run.said()
+    assert_left([births.pid, *pids])
+    assert births.end() == {"bad": 0}
+
+
 def test_children_that_exec_at_once(births, follow):
     before = births.ask("exec 300", limit=60)
     run = follow(births)
@@ -240,3 +290,116 @@ def test_the_first_ends_before_its_copies(victim, watch, tmp_path):
     assert {w: processes[w]["allocs"] for w in workers} == {w: 220 if w == told["worst"] else 40 for w in workers}
     assert_left([target.pid, *workers])
     assert target.end()["bad"] == 0
+
+
+def test_the_keeper_is_killed(births, follow, tmp_path):
+    """kill -9 of it: copies that no watch has yet, and what is forked before the watch has put the target's
+    bytes back, are as they were. Those that allocate in that moment die, which no test forbids."""
+    for _ in range(rounds(3, 30)):
+        run = follow(births)
+        keeper, = tracers(births.pid)
+        pids = births.ask("chain 3 10 1")["pids"]
+        assert all(tracers(pid) == {keeper} for pid in pids)
+        births.say("later 400 600")
+        random_moment(0.03)
+        os.kill(keeper, signal.SIGKILL)
+        told = births.answer(60)
+        assert told["bad"] == 0, told
+        # it goes on with those of earlier rounds, and may find these anew
+        run.interrupt()
+        run.wait(60)
+        assert_left([births.pid, *pids])
+        assert "the keeper was killed" in run.said(), run.said()
+    assert births.end() == {"bad": 0}
+
+
+def crash(keeper):
+    """A signal that another process sends is no crash; a second one is taken for one."""
+    os.kill(keeper, signal.SIGSTOP)
+    wait_for(lambda: stopped(keeper), "the keeper is stopped")
+    os.kill(keeper, signal.SIGSEGV)
+    os.kill(keeper, signal.SIGBUS)
+    os.kill(keeper, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("how", ["SIGTERM", "SIGSEGV", "crash"])
+def test_the_keeper_leaves_in_a_storm(births, follow, tmp_path, how):
+    """Of copies that have a watch, that have none yet, and that are just being made."""
+    lasting = []
+    for i in range(rounds(2, 30)):
+        run = follow(births, "-o", f"{tmp_path}/{i}/")
+        keeper, = tracers(births.pid)
+        lasting += births.ask("chain 2 10 1")["pids"]
+        if i == 0:
+            wait_adopted(run, tmp_path / "0", lasting)
+        births.say("storm 400")
+        random_moment(0.4)
+        crash(keeper) if how == "crash" else os.kill(keeper, getattr(signal, how))
+        told = births.answer(60)
+        assert told["bad"] == 0, told
+        run.interrupt()
+        run.wait(60)
+        assert_left([births.pid, *lasting])
+        said = "it crashed" if how == "crash" else "asked to by a signal"
+        assert f"the keeper lifted all traps and left: {said}" in run.said(), run.said()
+    assert births.end() == {"bad": 0}
+
+
+def test_a_signal_in_the_middle_of_a_request(victim, follow):
+    """Most often it comes there. What the request has done is taken notice of before the keeper leaves."""
+    kin = victim("kin")
+    for _ in range(rounds(8, 240)):
+        run = follow(kin)
+        keeper, = tracers(kin.pid)
+        kin.say("cloneparent 40")
+        random_moment(0.1)
+        os.kill(keeper, signal.SIGSEGV)
+        assert kin.answer() == {"bad": 0}
+        run.wait(60)
+        assert_untouched(kin)
+
+
+def test_harder_kinds(victim, follow):
+    """They stop, exec from a thread, change their parent, namespace or user, fork from several threads at once,
+    and have an int3 of their own: all goes on as without us."""
+    kin = victim("kin")
+    run = follow(kin)
+    for kind in ["stopped", "threadexec", "spawn", "daemonize", "cloneparent", "namespace", "setuid", "together",
+                 "sigtrap", "killed"]:
+        assert kin.ask(f"{kind} {everyday(30, 1000)}", limit=120) == {"bad": 0}, kind
+    for kind in ["across", "asleep"]:
+        assert kin.ask(f"{kind} {everyday(1, 20)}") == {"bad": 0}, kind
+    run.finish()
+    assert_untouched(kin)
+
+
+NOBODY = {"user": 65534, "group": 65534, "extra_groups": []}
+
+
+@pytest.fixture
+def reachable():
+    """A folder in which any user finds mmattach, kin, and a copy of that which is set-uid root."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="mmattach-test-"))
+    shutil.copy(MMATTACH, folder)
+    shutil.copy(VICTIMS / "kin", folder)
+    shutil.copy(VICTIMS / "kin", folder / "kin.suid")
+    (folder / "kin.suid").chmod(0o4755)
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_set_uid_programs_of_an_ordinary_user(victim, watch, reachable):
+    """A tracer without CAP_SYS_PTRACE takes the privileges of what its tracee executes: so the children are let go
+    at their birth, and found later."""
+    kin = victim(reachable / "kin", **NOBODY)
+    assert kin.ask("rights 3") == {"bad": 0}, "set-uid programs do not work here at all"
+    run = watch("-p", kin.pid, "--follow", *BY, executable=reachable / "mmattach", **NOBODY)
+    assert run.err.find(r"^watching \d+ process", 60), run.said()
+    assert tracers(kin.pid)
+    assert kin.ask("rights 30") == {"bad": 0}
+    run.finish()
+    assert_untouched(kin)
+    kin.end()

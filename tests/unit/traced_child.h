@@ -178,6 +178,23 @@ static inline int child_calls(void)
 	return f.call();
 }
 
+/* Sleeps undisturbed, and calls. */
+static inline int child_sleeps(void)
+{
+	struct timespec ms = { 0, 300000000 };
+
+	board->go = 2;
+	return nanosleep(&ms, NULL) ? 5 : child_calls();
+}
+
+/* Runs, and calls when the trap is out for certain. */
+static inline int child_runs(void)
+{
+	while (board->go < 2)
+		;
+	return child_calls();
+}
+
 /* A copy of it makes the calls: 42, if that goes well. */
 static inline int child_forks(void)
 {

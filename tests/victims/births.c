@@ -14,6 +14,8 @@
  *	storm MS	for so long: children, up to LIVE at once, some of which allocate, have a child of
  *			their own, are made by another thread, execute or are killed;
  *			{"started": children, "bad": those that ended in another way than they should}
+ *	later N MS	N children, which sleep for MS and only then allocate and free: {"bad": those that
+ *			ended in another way}
  *	end		those of a chain end; {"bad": those that did not end well}
  */
 #define _GNU_SOURCE
@@ -29,6 +31,7 @@
 #define INHERITED 64
 #define MOST 64
 #define LIVE 6
+#define LATER 2000
 #define LEAF 3
 
 static void *inherited[INHERITED];
@@ -275,6 +278,34 @@ static void storm(unsigned ms)
 	printf("{\"started\": %u, \"bad\": %u}\n", started, bad);
 }
 
+/* --- later --- */
+
+static void sleep_ms(unsigned ms)
+{
+	struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&left, &left) < 0)
+		;
+}
+
+static void later(unsigned n, unsigned ms)
+{
+	pid_t started[LATER];
+	unsigned bad = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		started[i] = fork();
+		if (started[i])
+			continue;
+		sleep_ms(ms);
+		work(5, 1);
+		_exit(LEAF);
+	}
+	for (unsigned i = 0; i < n; i++)
+		bad += ended_badly(started[i], LEAF << 8);
+	printf("{\"bad\": %u}\n", bad);
+}
+
 /* --- orders --- */
 
 static void serve(const char *order)
@@ -291,6 +322,8 @@ static void serve(const char *order)
 		exec_many(a);
 	else if (sscanf(order, "storm %u", &a) == 1)
 		storm(a);
+	else if (sscanf(order, "later %u %u", &a, &b) == 2)
+		later(a < LATER ? a : LATER, b);
 	else if (!strcmp(order, "old")) {
 		free(inherited[--ninherited]);
 		puts("{}");

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #define UNCLAIMED_NS 3000000000ull	/* mmattach takes those of 0.2 s, and looks every 0.1 s */
 #define UNADOPTED_NS 20000000000ull	/* many may wait for their watch to begin */
 #define KEPT_RING (1u << 20)		/* of a slot that is free */
+#define FILES_EACH 3			/* its memory, its mappings, its watch */
+#define OTHER_FILES (SLOTS + 32)	/* the bells of all slots, and what is open for the first target */
 
 /* --- memory --- */
 
@@ -36,12 +39,28 @@ void copies_reserve(struct keeper *first)
 		first->rooms = NULL;
 }
 
+/*
+ * So many that a copy which is not taken can always be cleaned: for that its memory must be opened. If it cannot
+ * be, it stays a tracee, and waits at each trap that cannot be emulated.
+ */
+static uint32_t most_copies(void)
+{
+	struct rlimit files;
+	rlim_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_cur < OTHER_FILES)
+		return 0;
+	most = (files.rlim_cur - OTHER_FILES) / FILES_EACH;
+	return most < SLOTS ? (uint32_t)most : SLOTS;
+}
+
 void copies_open(struct keeper *first)
 {
 	const int prot = PROT_READ | PROT_WRITE;
 
 	if (!first->rooms)
 		return;
+	first->most_copies = most_copies();
 	if (mprotect(first->rooms, (SLOTS + 1) * sizeof(*first), prot) < 0 ||
 	    mprotect(first->shared->slots, sizeof(struct slots), prot) < 0)
 		first->rooms = NULL;
@@ -130,7 +149,9 @@ int copies_forker(struct keeper *k, const struct tracee *t, struct tracee **fork
 
 static struct slot *free_slot(struct slots *all, uint32_t *i)
 {
-	for (*i = 0; *i < SLOTS; ++*i)
+	const uint32_t most = atomic_load_explicit(&all->most, memory_order_relaxed);
+
+	for (*i = 0; *i < most; ++*i)
 		if (atomic_load_explicit(&all->all[*i].state, memory_order_relaxed) == SLOT_FREE &&
 		    slot_move(&all->all[*i], SLOT_FREE, SLOT_TAKEN))
 			return &all->all[*i];
@@ -232,7 +253,7 @@ static void close_files(struct keeper *s)
 
 static bool may_take(const struct keeper *k, const struct keeper *first)
 {
-	return first->rooms && first->ncopies < SLOTS && k->watching && !k->leaving && !k->leave_reason &&
+	return first->rooms && first->ncopies < first->most_copies && k->watching && !k->leaving && !k->leave_reason &&
 	       k->traps.bound;
 }
 

@@ -49,6 +49,7 @@ struct slot {
 struct slots {
 	pid_t owner;		/* the mmattach that claims them */
 	int bell;		/* eventfd: a slot is crowded */
+	_Atomic uint32_t most;	/* the first so many may be used: there is memory for them */
 	struct slot all[SLOTS];
 };
 

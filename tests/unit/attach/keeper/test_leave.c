@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "attach/keeper/wait_stops.h"
 #include "tests/unit/traced_child.h"
 
 #define EXITED(status) ((status) << 8)
@@ -155,6 +156,118 @@ static void a_copy_when_the_target_cannot_be_opened(void **state)
 	assert_left(EXITED(42));
 }
 
+/* --- alone: the keeper goes on --- */
+
+static void wait_ms(uint32_t ms)
+{
+	const struct timespec t = { 0, ms * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+/* As its rounds do. */
+static void leave_alone_now(void)
+{
+	keeper->leave_reason = LEFT_ORPHAN;
+	keeper->now_ns = keeper_clock_ns();
+	leave_alone(keeper);
+	for (int i = 0; i < 2000 && !keeper->gone; i++) {
+		wait_ms(1);
+		keeper->now_ns = keeper_clock_ns();
+		wait_stops_everyone(keeper);
+		leave_round(keeper);
+	}
+}
+
+/* It is left while this process, its tracer, lives on. */
+static void assert_left_alone(void)
+{
+	assert_true(keeper->gone);
+	assert_int_equal(keeper->threads.used, 0);
+	assert_int_equal(keeper->held, 0);
+	assert_int_equal(keeper->shared->end.unlifted, 0);
+	assert_int_equal(keeper->shared->end.left, LEFT_ORPHAN);
+	assert_int_equal(keeper->shared->end.stays, 1);
+	assert_int_equal(child_verdict(), EXITED(42));
+	child_no_keeper();
+}
+
+/* The exit that would release it does not come, so it is interrupted; its call goes on. */
+static void alone_one_that_sleeps(void **state)
+{
+	struct tracee *t = watched(child_sleeps);
+
+	(void)state;
+	while (board->go < 2)
+		;
+	while (procfs_waits(t->tid, t->tid) == WAITS_NOT)
+		;
+	leave_alone_now();
+	assert_left_alone();
+}
+
+static void alone_one_that_runs(void **state)
+{
+	(void)state;
+	(void)watched(child_runs);
+	leave_alone_now();
+	board->go = 2;
+	assert_left_alone();
+}
+
+static void alone_one_that_ran_into_a_trap(void **state)
+{
+	(void)state;
+	await_stop(watched(child_calls)->tid);
+	leave_alone_now();
+	assert_left_alone();
+}
+
+static void alone_one_that_is_held(void **state)
+{
+	struct tracee *t = watched(child_calls);
+	int status;
+
+	(void)state;
+	assert_int_equal(waitpid(t->tid, &status, __WALL), t->tid);
+	t->status = status;
+	hold_begin(keeper, t, true, true);
+	leave_alone_now();
+	assert_left_alone();
+}
+
+/* Its copy is cleaned, too, though that stops only later. */
+static void alone_one_that_forks(void **state)
+{
+	(void)state;
+	await_stop(watched(child_forks)->tid);
+	leave_alone_now();
+	assert_left_alone();
+}
+
+/* Stopped by a signal: it stays so, and is not traced. */
+static void alone_one_that_is_stopped(void **state)
+{
+	struct tracee *t = watched(child_runs);
+	const pid_t child = t->tid;
+	int status;
+
+	(void)state;
+	kill(child, SIGSTOP);
+	assert_int_equal(waitpid(child, &status, __WALL), child);
+	assert_int_equal(tracee_cont(t, SIGSTOP), 0);
+	assert_int_equal(waitpid(child, &status, __WALL), child);
+	assert_int_equal(event_decode(status).what, HAPPENED_GROUP_STOP);
+	assert_int_equal(tracee_listen(t), 0);
+	leave_alone_now();
+	while (procfs_state(child, child) == 'R')
+		;
+	assert_int_equal(procfs_state(child, child), 'T');
+	board->go = 2;
+	kill(child, SIGCONT);
+	assert_left_alone();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +278,12 @@ int main(void)
 		cmocka_unit_test(a_copy_that_cannot_be_cleaned),
 		cmocka_unit_test(a_copy_at_what_is_refused_by_now),
 		cmocka_unit_test(a_copy_when_the_target_cannot_be_opened),
+		cmocka_unit_test(alone_one_that_sleeps),
+		cmocka_unit_test(alone_one_that_runs),
+		cmocka_unit_test(alone_one_that_ran_into_a_trap),
+		cmocka_unit_test(alone_one_that_is_held),
+		cmocka_unit_test(alone_one_that_forks),
+		cmocka_unit_test(alone_one_that_is_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, child_prepare, NULL);

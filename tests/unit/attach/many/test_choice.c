@@ -47,7 +47,7 @@ static void make(struct made m)
 	char text[256];
 	const long hz = sysconf(_SC_CLK_TCK);
 
-	snprintf(text, sizeof(text), "%d (%s) %c %d 1 %d 0 -1 %lu 0 0 0 0 1 2 3 4 20 0 1 0 %llu 1000 10\n",
+	snprintf(text, sizeof(text), "%d (%s) %c %d 1 %d 0 -1 %lu 0 0 0 0 1 2 3 4 20 0 1 0 %llu 1000 10 9 1 1 0\n",
 		 m.pid, m.comm, m.state ? m.state : 'S', m.parent, m.session, m.flags,
 		 (unsigned long long)m.start_s * (unsigned long)hz);
 	write_file(m.pid, "stat", text);

@@ -200,6 +200,27 @@ static void positions_may_pass_32_bits(void **state)
 	assert_null(ring_peek(&ring));
 }
 
+/* Only an empty ring gets smaller. From then on its first bytes are used, wherever the position was. */
+static void a_smaller_one(void **state)
+{
+	(void)state;
+	put(320, 0);
+	assert_false(ring_shrink(&ring, SMALL / 4));
+	take(320, 0);
+	assert_true(ring_shrink(&ring, SMALL / 4));
+	memset(bytes + SMALL / 4, GUARD, SMALL - SMALL / 4);
+	assert_null(ring_reserve(&ring, SMALL / 4 + 8));
+	for (int i = 0; i < 40; i++) {
+		put(64, 2 * i);
+		put(HEAD, 2 * i + 1);
+		assert_null(ring_reserve(&ring, 64));
+		take(64, 2 * i);
+		take(HEAD, 2 * i + 1);
+	}
+	for (size_t i = SMALL / 4; i < sizeof(bytes); i++)
+		assert_int_equal(bytes[i], GUARD);
+}
+
 static void the_bell(void **state)
 {
 	(void)state;
@@ -332,6 +353,9 @@ _Noreturn static void produce(struct soak *s, int bell)
 		uint32_t size = HEAD + r % (SOAK_MAX - HEAD);
 		struct record *rec;
 
+		if (seq == SOAK_RECORDS / 2 && s->ring.size == SOAK_RING)
+			while (!ring_shrink(&s->ring, SOAK_RING / 4))
+				sched_yield();
 		/* now and then the writer lets the reader fall asleep, so that this record must wake it */
 		while (seq % 1024 == 0 && !atomic_load(&s->ring.sleeping))
 			sched_yield();
@@ -412,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup(only_padding_is_nothing, setup),
 		cmocka_unit_test_setup(a_record_as_large_as_the_ring, setup),
 		cmocka_unit_test_setup(positions_may_pass_32_bits, setup),
+		cmocka_unit_test_setup(a_smaller_one, setup),
 		cmocka_unit_test_setup(the_bell, setup),
 		cmocka_unit_test_setup(agrees_with_a_queue, setup),
 		cmocka_unit_test(between_two_processes),
