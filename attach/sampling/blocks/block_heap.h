@@ -34,6 +34,8 @@ enum block_sign {
 	BLOCK_SIGNS,
 };
 
+#define BLOCK_LOOKS 256u	/* blocks that are looked at together */
+
 /* A look at a tracked block. */
 struct block_look {
 	struct tracked_block *b;	/* valid during block_heap.look() */
@@ -67,7 +69,7 @@ struct block_birth {
 struct block_heap {
 	/* false: the block is none of this heap's. */
 	bool (*born)(struct block_heap *h, const struct block_hit *hit, struct block_birth *out);
-	/* Look at those of @looks whose block is of this heap. 0 or as remote_read_now(). */
+	/* Look at those of @looks, at most BLOCK_LOOKS, whose block is of this heap. 0 or as remote_read_now(). */
 	int (*look)(struct block_heap *h, struct remote_read *g, struct block_look *looks, size_t n);
 	void (*free)(struct block_heap *h);
 };

@@ -2,22 +2,18 @@
 #include "attach/sampling/blocks/jemalloc_heap.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include "attach/sampling/blocks/jemalloc_cached.h"
 #include "attach/sampling/blocks/live_pages.h"
+#include "attach/sampling/blocks/owner_words.h"
 #include "base/addrmap.h"
-#include "base/procmaps.h"
 
 #define PAGE 4096u
 #define HIGHEST (1ull << 47)
 #define ALIGN 8u
-#define ROOM 256u		/* blocks that are looked at together */
-#define WORDS 2u
 #define ELEMENT_WORDS 2u
 #define LOOKS 20u
 #define LOOK_AGAIN_NS 10000000
@@ -27,9 +23,8 @@ enum which { ELEMENT, FIRST_WORDS, PIECES };
 /* A block that is looked at. */
 struct item {
 	struct block_look *look;
-	uint64_t element[ELEMENT_WORDS], words[WORDS], extent[JEMALLOC_EXTENT_WORDS];
+	uint64_t element[ELEMENT_WORDS], words[OWNER_WORDS], extent[JEMALLOC_EXTENT_WORDS];
 	struct jemalloc_place place;
-	struct remote_read_piece pieces[PIECES], of_extent;
 };
 
 struct jemalloc_heap {
@@ -38,9 +33,9 @@ struct jemalloc_heap {
 	struct jemalloc_map map;
 	struct addrmap leaves;		/* number of a leaf -> its address; they are never freed */
 	struct jemalloc_cached cached;
-	struct item items[ROOM];
+	struct item items[BLOCK_LOOKS];
 	size_t n;
-	struct remote_read_piece pieces[ROOM * PIECES];
+	struct remote_read_piece first[BLOCK_LOOKS * PIECES], extents[BLOCK_LOOKS];
 };
 
 /* --- the page map --- */
@@ -79,15 +74,6 @@ static taddr element_of(struct jemalloc_heap *h, taddr at, unsigned *nwords)
 
 /* --- when it is given out --- */
 
-/* What was there before: none of it was written by the block's owner. */
-static void keep_words(const struct block_hit *hit, uint64_t size, struct chunkstate *out)
-{
-	chunkstate_keep(&(struct chunkstate_look){ .block = hit->addr, .nwords = size < 8 * WORDS ? 1 : WORDS,
-						   .words = { hit->words[0], hit->words[1] } },
-			out);
-	out->link = out->blank = true;
-}
-
 static bool born(struct block_heap *heap, const struct block_hit *hit, struct block_birth *out)
 {
 	struct jemalloc_heap *h = (struct jemalloc_heap *)heap;
@@ -104,89 +90,56 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	place = jemalloc_map_place(&h->map, words);
 	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = place.size,
 				     .usable = place.size };
-	if (hit->has_words)
-		keep_words(hit, place.size, &out->words);
+	owner_words_born(hit, place.size, &out->words);
 	return place.size;
 }
 
 /* --- a look --- */
 
-static struct remote_read_piece piece(taddr at, void *to, uint64_t n)
-{
-	return (struct remote_read_piece){ .at = at, .to = to, .n = (uint32_t)n, .got = REMOTE_READ_FAILED };
-}
-
 /* 0 or -ENOMEM. */
-static int ask(struct jemalloc_heap *h, struct item *i)
+static int ask(struct jemalloc_heap *h, size_t i)
 {
-	const struct tracked_block *b = i->look->b;
+	struct item *it = &h->items[i];
+	const struct tracked_block *b = it->look->b;
 	const uint64_t bytes = tracked_bytes(b);
+	struct remote_read_piece *first = &h->first[PIECES * i];
 	unsigned nwords = 0;
 	const taddr at = element_of(h, b->addr, &nwords);
 
-	i->pieces[ELEMENT] = piece(at, i->element, at ? 8 * nwords : 0);
-	i->pieces[FIRST_WORDS] = piece(b->addr, i->words, bytes < 8 * WORDS ? bytes : 8 * WORDS);
-	i->of_extent = piece(0, i->extent, 0);
+	first[ELEMENT] = remote_read_piece(at, it->element, at ? 8 * nwords : 0);
+	first[FIRST_WORDS] = remote_read_piece(b->addr, it->words, 8 * owner_words_of(bytes));
 	return jemalloc_cached_ask(&h->cached, b->addr, bytes);
-}
-
-static int read_first(struct jemalloc_heap *h, struct remote_read *g)
-{
-	size_t n = 0, at = 0;
-	int r;
-
-	for (size_t i = 0; i < h->n; i++)
-		for (unsigned k = 0; k < PIECES; k++)
-			if (h->items[i].pieces[k].n)
-				h->pieces[n++] = h->items[i].pieces[k];
-	r = remote_read_now(g, h->pieces, n);
-	for (size_t i = 0; i < h->n && r == 0; i++)
-		for (unsigned k = 0; k < PIECES; k++)
-			if (h->items[i].pieces[k].n)
-				h->items[i].pieces[k].got = h->pieces[at++].got;
-	return r;
-}
-
-static bool has(const struct remote_read_piece *p)
-{
-	return p->n && p->got == REMOTE_READ_DONE;
 }
 
 static int read_extents(struct jemalloc_heap *h, struct remote_read *g)
 {
-	size_t n = 0, at = 0;
-	int r;
-
 	for (size_t i = 0; i < h->n; i++) {
 		struct item *it = &h->items[i];
 
-		if (!has(&it->pieces[ELEMENT]))
+		h->extents[i] = remote_read_piece(0, it->extent, 0);
+		if (!remote_read_has(&h->first[PIECES * i + ELEMENT]))
 			continue;
 		it->place = jemalloc_map_place(&h->map, it->element);
-		if (it->place.size != tracked_bytes(it->look->b))
-			continue;
-		it->of_extent = piece(it->place.extent, it->extent, sizeof(it->extent));
-		h->pieces[n++] = it->of_extent;
+		if (it->place.size == tracked_bytes(it->look->b))
+			h->extents[i] = remote_read_piece(it->place.extent, it->extent, sizeof(it->extent));
 	}
-	r = remote_read_now(g, h->pieces, n);
-	for (size_t i = 0; i < h->n && r == 0; i++)
-		if (h->items[i].of_extent.n)
-			h->items[i].of_extent.got = h->pieces[at++].got;
-	return r;
+	return remote_read_now(g, h->extents, h->n);
 }
 
-static enum block_sign sign_of(const struct jemalloc_heap *h, const struct item *i)
+static enum block_sign sign_of(const struct jemalloc_heap *h, size_t k)
 {
+	const struct item *i = &h->items[k];
 	enum jemalloc_use use;
 
-	if (!has(&i->pieces[ELEMENT]))
+	if (!remote_read_has(&h->first[PIECES * k + ELEMENT]))
 		return BLOCK_UNSEEN;
 	if (!i->place.size)
 		return BLOCK_FREED;
 	if (i->place.size != tracked_bytes(i->look->b))
 		return BLOCK_RESIZED;
-	use = has(&i->of_extent) ? jemalloc_map_use(&h->map, &i->place, i->extent, i->look->addr)
-				 : JEMALLOC_UNSURE;
+	use = remote_read_has(&h->extents[k])
+		      ? jemalloc_map_use(&h->map, &i->place, i->extent, i->look->addr)
+		      : JEMALLOC_UNSURE;
 	if (use != JEMALLOC_USED)
 		return use == JEMALLOC_FREE ? BLOCK_FREED : BLOCK_UNSEEN;
 	switch (jemalloc_cached_answer(&h->cached, i->look->addr)) {
@@ -199,22 +152,6 @@ static enum block_sign sign_of(const struct jemalloc_heap *h, const struct item 
 	}
 }
 
-/* A word is the owner's once it is not what it was when the block was given out. */
-static void compare_words(const struct item *i, struct chunkstate *now)
-{
-	const struct chunkstate *before = &i->look->b->state;
-	const bool none = !has(&i->pieces[FIRST_WORDS]);
-	const uint8_t nwords = none ? 0 : (uint8_t)(i->pieces[FIRST_WORDS].n / 8);
-	unsigned changed;
-
-	chunkstate_keep(&(struct chunkstate_look){ .block = i->look->addr, .nwords = nwords,
-						   .words = { i->words[0], i->words[1] } },
-			now);
-	changed = chunkstate_changed(before, now);
-	now->link = before->link && !(changed & 1);
-	now->blank = before->blank && !changed;
-}
-
 static int look_some(struct jemalloc_heap *h, struct remote_read *g)
 {
 	int r = jemalloc_cached_list(&h->cached);
@@ -223,9 +160,9 @@ static int look_some(struct jemalloc_heap *h, struct remote_read *g)
 	r = r == -ENOENT ? 0 : r;
 	jemalloc_cached_begin(&h->cached);
 	for (size_t i = 0; i < h->n && r == 0; i++)
-		r = ask(h, &h->items[i]);
+		r = ask(h, i);
 	if (r == 0)
-		r = read_first(h, g);
+		r = remote_read_now(g, h->first, PIECES * h->n);
 	if (r == 0)
 		r = jemalloc_cached_read(&h->cached, g);
 	if (r == 0)
@@ -233,29 +170,25 @@ static int look_some(struct jemalloc_heap *h, struct remote_read *g)
 	if (r == 0)
 		r = jemalloc_cached_read(&h->cached, g);
 	for (size_t i = 0; i < h->n && r == 0; i++) {
+		const struct remote_read_piece *first = &h->first[PIECES * i];
 		struct block_look *l = h->items[i].look;
 
-		l->sign = sign_of(h, &h->items[i]);
-		l->away = !has(&h->items[i].pieces[ELEMENT]);
-		compare_words(&h->items[i], &l->now);
+		l->sign = sign_of(h, i);
+		l->away = !remote_read_has(&first[ELEMENT]);
+		owner_words_look(l, h->items[i].words, remote_read_has(&first[FIRST_WORDS]) ? first[FIRST_WORDS].n / 8 : 0);
 	}
-	h->n = 0;
 	return r;
 }
 
 static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
 {
 	struct jemalloc_heap *h = (struct jemalloc_heap *)heap;
-	int r = 0;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		if (looks[i].b->heap != heap)
-			continue;
-		h->items[h->n++].look = &looks[i];
-		if (h->n == ROOM)
-			r = look_some(h, g);
-	}
-	return r == 0 && h->n ? look_some(h, g) : r;
+	h->n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (looks[i].b->heap == heap)
+			h->items[h->n++].look = &looks[i];
+	return h->n ? look_some(h, g) : 0;
 }
 
 /* --- --- */
@@ -269,32 +202,15 @@ static void fini(struct block_heap *heap)
 	free(h);
 }
 
-/* Find the page map in the memory of process @pid. */
-static int find(pid_t pid, struct jemalloc_map *map)
+static int find(const struct snapshot *s, void *map)
 {
-	struct live_pages pages;
-	struct snapshot s;
-	char path[64];
-	int r = live_pages_open(&pages, pid);
-
-	if (r < 0)
-		return r;
-	snapshot_init(&s);
-	s.pid = pid;
-	s.source = &pages.source;
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	r = procmaps_read(path, &s.maps);
-	if (r == 0)
-		r = jemalloc_map_find(&s, map);
-	snapshot_fini(&s);
-	live_pages_close(&pages);
-	return r;
+	return jemalloc_map_find(s, map);
 }
 
 int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **out)
 {
 	struct jemalloc_heap *h;
-	int r = find(pid, map);
+	int r = live_pages_find(pid, find, map);
 
 	if (r < 0)
 		return r;

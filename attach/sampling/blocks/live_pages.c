@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/procmaps.h"
+
 #define PART 512u		/* pages whose entries are read together */
 #define PRESENT (1ull << 63)
 
@@ -93,4 +95,25 @@ void live_pages_close(struct live_pages *p)
 	if (p->pagemap >= 0)
 		close(p->pagemap);
 	p->pagemap = -1;
+}
+
+int live_pages_find(pid_t pid, int (*find)(const struct snapshot *s, void *out), void *out)
+{
+	struct live_pages pages;
+	struct snapshot s;
+	char path[64];
+	int r = live_pages_open(&pages, pid);
+
+	if (r < 0)
+		return r;
+	snapshot_init(&s);
+	s.pid = pid;
+	s.source = &pages.source;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	r = procmaps_read(path, &s.maps);
+	if (r == 0)
+		r = find(&s, out);
+	snapshot_fini(&s);
+	live_pages_close(&pages);
+	return r;
 }
