@@ -59,5 +59,5 @@ def test_fates_in_jemalloc(library, options):
     (three of 300 in ten): free writes nothing, and another block may have what was there."""
     if not LIBRARIES[library].exists():
         pytest.skip(f"optional: {LIBRARIES[library]} is not there")
-    assert_true(run_fates(14, ["-j", *options], LD_PRELOAD=str(LIBRARIES[library])),
+    assert_true(run_fates(14, ["-m", "jemalloc", *options], LD_PRELOAD=str(LIBRARIES[library])),
                 ("freed", "resized", "linked", "taken"), slow_taken_for_leaks=3)

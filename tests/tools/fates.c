@@ -3,9 +3,9 @@
  * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
  * truly allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-j]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m jemalloc|tcmalloc]
  *
- * The blocks are glibc's, or (-j) those of the jemalloc that is in LD_PRELOAD.
+ * The blocks are glibc's, or (-m) those of another malloc, which is in LD_PRELOAD.
  *
  * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
  * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
@@ -27,6 +27,7 @@
 #include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/blocks/glibc_heap.h"
 #include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/blocks/tcmalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 
@@ -266,14 +267,27 @@ static void print(const struct block_poll_sums *s)
  * The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be
  * found.
  */
-static int open_heap(pid_t pid, bool jemalloc)
+static int open_heap(pid_t pid, const char *name)
 {
 	const struct timespec pause = { 0, 1000000 };
-	struct jemalloc_map map;
+	struct block_heap_found found = { 0 };
+	int r = -1;
 
 	for (unsigned i = 0; i < 5000 && !atomic_load(&told->n); i++)
 		nanosleep(&pause, NULL);
-	return jemalloc ? jemalloc_heap_await(pid, &map, &heap) : glibc_heap_new(&heap);
+	if (!strcmp(name, "glibc"))
+		return glibc_heap_new(&heap);
+	for (unsigned i = 0; i < 100 && r < 0; i++) {
+		nanosleep(&pause, NULL);
+		if (!strcmp(name, "jemalloc"))
+			r = jemalloc_heap_open(pid, &found);
+		if (!strcmp(name, "tcmalloc"))
+			r = tcmalloc_heap_open(pid, &found);
+	}
+	if (r < 0)
+		fprintf(stderr, "fates: %d %s\n", r, found.why);
+	heap = found.heap;
+	return r;
 }
 
 int main(int argc, char **argv)
@@ -281,11 +295,12 @@ int main(int argc, char **argv)
 	double seconds = 20;
 	unsigned threads = 1;
 	uint64_t seed = 1;
-	bool standing = true, jemalloc = false;
+	const char *name = "glibc";
+	bool standing = true;
 	struct block_poll *f;
 	pid_t pid;
 
-	for (int c; (c = getopt(argc, argv, "s:t:S:aj")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:t:S:am:")) != -1;) {
 		if (c == 's')
 			seconds = atof(optarg);
 		else if (c == 't')
@@ -294,8 +309,8 @@ int main(int argc, char **argv)
 			seed = (uint64_t)atoi(optarg);
 		else if (c == 'a')
 			standing = false;
-		else if (c == 'j')
-			jemalloc = true;
+		else if (c == 'm')
+			name = optarg;
 		else
 			return 2;
 	}
@@ -304,7 +319,7 @@ int main(int argc, char **argv)
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
 		_exit(run_child(threads, seed));
-	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
+	if (pid < 0 || open_heap(pid, name) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
 		if (pid > 0)
 			kill(pid, SIGKILL);
 		return 3;

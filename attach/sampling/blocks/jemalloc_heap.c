@@ -2,9 +2,9 @@
 #include "attach/sampling/blocks/jemalloc_heap.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "attach/sampling/blocks/jemalloc_cached.h"
 #include "attach/sampling/blocks/live_pages.h"
@@ -15,8 +15,6 @@
 #define HIGHEST (1ull << 47)
 #define ALIGN 8u
 #define ELEMENT_WORDS 2u
-#define LOOKS 20u
-#define LOOK_AGAIN_NS 10000000
 
 enum which { ELEMENT, FIRST_WORDS, PIECES };
 
@@ -207,14 +205,12 @@ static int find(const struct snapshot *s, void *map)
 	return jemalloc_map_find(s, map);
 }
 
-int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **out)
+/* 0; -ENOENT: there is no thread's cache; or -errno. */
+static int make(pid_t pid, const struct jemalloc_map *map, struct block_heap **out)
 {
-	struct jemalloc_heap *h;
-	int r = live_pages_find(pid, find, map);
+	struct jemalloc_heap *h = calloc(1, sizeof(*h));
+	int r;
 
-	if (r < 0)
-		return r;
-	h = calloc(1, sizeof(*h));
 	if (!h)
 		return -ENOMEM;
 	h->heap = (struct block_heap){ .born = born, .look = look, .free = fini };
@@ -227,17 +223,33 @@ int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **o
 		fini(&h->heap);
 	else
 		*out = &h->heap;
-	return r == -ENOENT ? -ENODATA : r;
+	return r;
 }
 
-int jemalloc_heap_await(pid_t pid, struct jemalloc_map *map, struct block_heap **out)
+int jemalloc_heap_open(pid_t pid, struct block_heap_found *out)
 {
-	const struct timespec pause = { 0, LOOK_AGAIN_NS };
-	int r = jemalloc_heap_new(pid, map, out);
+	struct jemalloc_map map;
+	int r;
 
-	for (unsigned i = 0; i < LOOKS && (r == -ENOENT || r == -ENODATA); i++) {
-		nanosleep(&pause, NULL);
-		r = jemalloc_heap_new(pid, map, out);
+	*out = (struct block_heap_found){ 0 };
+	r = live_pages_find(pid, find, &map);
+	if (r < 0) {
+		if (r == -ENOENT)
+			snprintf(out->why, sizeof(out->why), "%s", map.unread);
+		return r;
 	}
+	if (map.huge) {
+		snprintf(out->why, sizeof(out->why),
+			 "jemalloc's huge page allocator (opt.hpa) is on: what it keeps free cannot be read");
+		return -ENOTSUP;
+	}
+	out->data_lo = map.data_lo;
+	out->data_hi = map.data_hi;
+	r = make(pid, &map, &out->heap);
+	if (r == -ENOENT)
+		snprintf(out->why, sizeof(out->why),
+			 "jemalloc %s is there, but no thread's cache of it was found (tcache:false, or "
+			 "threads that glibc has not made)",
+			 map.text);
 	return r;
 }
