@@ -7,6 +7,7 @@
 
 #include "attach/sampling/blocks/glibc_heap.h"
 #include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/blocks/mimalloc_heap.h"
 #include "attach/sampling/blocks/tcmalloc_heap.h"
 #include "attach/target/linker.h"
 #include "base/log.h"
@@ -14,7 +15,7 @@
 #define MALLOCS "the mallocs of glibc, jemalloc (5.2, 5.3) and tcmalloc (gperftools 2.8 and later)"
 
 /* Those that are looked for if malloc is not glibc's. */
-static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open };
+static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open, mimalloc_heap_open };
 #define OTHERS (sizeof(others) / sizeof(*others))
 #define LOOKS 20u
 #define LOOK_AGAIN_NS 10000000

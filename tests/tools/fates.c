@@ -3,7 +3,7 @@
  * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
  * truly allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m jemalloc|tcmalloc]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m jemalloc|tcmalloc|mimalloc]
  *
  * The blocks are glibc's, or (-m) those of another malloc, which is in LD_PRELOAD.
  *
@@ -27,6 +27,7 @@
 #include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/blocks/glibc_heap.h"
 #include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/blocks/mimalloc_heap.h"
 #include "attach/sampling/blocks/tcmalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
@@ -283,6 +284,8 @@ static int open_heap(pid_t pid, const char *name)
 			r = jemalloc_heap_open(pid, &found);
 		if (!strcmp(name, "tcmalloc"))
 			r = tcmalloc_heap_open(pid, &found);
+		if (!strcmp(name, "mimalloc"))
+			r = mimalloc_heap_open(pid, &found);
 	}
 	if (r < 0)
 		fprintf(stderr, "fates: %d %s\n", r, found.why);

@@ -18,8 +18,8 @@
 enum when { BEFORE, AFTER };
 
 struct asked {
-	uint64_t kind;
-	/* bit i of reading i: a list has it; all lists of its kind were whole */
+	uint64_t kind, other;
+	/* bit i of reading i: a list has it; all lists of its kinds were whole */
 	uint8_t found, whole;
 	bool doubtful;			/* a list that was not whole has led to it */
 };
@@ -56,9 +56,9 @@ void free_lists_begin(struct free_lists *f)
 	addrmap_clear(&f->asked);
 }
 
-int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind)
+int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind, uint64_t other)
 {
-	return addrmap_put(&f->asked, at, &(struct asked){ .kind = kind });
+	return addrmap_put(&f->asked, at, &(struct asked){ .kind = kind, .other = other });
 }
 
 int free_lists_source(struct free_lists *f, const struct free_source *s)
@@ -254,7 +254,8 @@ static bool conclude(struct free_lists *f, unsigned reading)
 	for (size_t i = 0; addrmap_next(&f->asked, &i, &block, &value);) {
 		struct asked *a = value;
 
-		a->whole |= (uint8_t)(!addrmap_get(&f->torn, a->kind) << reading);
+		if (!addrmap_get(&f->torn, a->kind) && !addrmap_get(&f->torn, a->other))
+			a->whole |= (uint8_t)(1u << reading);
 		unsure |= !is_sure(a);
 	}
 	return unsure;
@@ -287,14 +288,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool free_lists_may_read(const struct free_lists *f)
+{
+	return now_ns() >= f->rest_until_ns;
+}
+
 int free_lists_read(struct free_lists *f, struct remote_read *g)
 {
 	const uint64_t start = now_ns();
 	bool unsure = true;
 	int r;
 
-	if (!addrmap_count(&f->asked) || start < f->rest_until_ns)
-		return 0;
 	f->no_memory = false;
 	f->npages = f->fetched = 0;
 	addrmap_clear(&f->pages);
@@ -312,9 +316,7 @@ enum free_lists_answer free_lists_answer(const struct free_lists *f, taddr at)
 {
 	const struct asked *a = addrmap_get(&f->asked, at);
 
-	if (!a)
-		return LISTED_NO;
-	if (!is_sure(a))
+	if (!a || !is_sure(a))
 		return LISTED_UNSURE;
 	return a->found ? LISTED_YES : LISTED_NO;
 }

@@ -9,7 +9,7 @@
  * What is read is not of one moment: a block that a list has led to may have been given out since, and its
  * owner may have written anything where the link was. So a list counts only if its source has not changed
  * meanwhile, and it ends after as many blocks as the allocator counts. A block is free if two readings have
- * found it so. It is in no list if one reading of all lists of its kind was whole, and none has found it.
+ * found it so. It is in no list if one reading of all lists that it may be in was whole, and none has found it.
  *
  * A reading copies FREE_LISTS_PAGES at most, and after one there is a pause of nine times as long: then
  * nothing is known of blocks that may be in a list.
@@ -34,7 +34,7 @@ struct free_source {
 	taddr at;
 	uint32_t bytes;			/* a multiple of 8; within a page, or over the end of one */
 	uint32_t what;			/* the heap's own */
-	uint64_t kind;			/* of the blocks in its lists */
+	uint64_t kind;			/* the heap's own, too */
 };
 
 /* Call free_lists_list() for each list that @words of @s lead to, and then free_lists_count() if that is known. */
@@ -81,10 +81,10 @@ void free_lists_fini(struct free_lists *f);
 /* Begin with no sources, and no blocks in question. */
 void free_lists_begin(struct free_lists *f);
 
-/* The block at @at is in question. 0 or -ENOMEM. */
-must_check int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind);
+/* The block at @at is in question. It may be in lists of sources of these two kinds. 0 or -ENOMEM. */
+must_check int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind, uint64_t other);
 
-/* @s is one of those that all lists of blocks of its kind begin at. 0 or -ENOMEM. */
+/* All sources of a kind must be added. 0 or -ENOMEM. */
 must_check int free_lists_source(struct free_lists *f, const struct free_source *s);
 
 /* For free_lists_lead: a list whose first block is at @first (0: it is empty). */
@@ -92,12 +92,15 @@ void free_lists_list(struct free_lists *f, taddr first);
 /* For free_lists_lead: the lists of this source have @n blocks, all together. */
 void free_lists_count(struct free_lists *f, uint64_t n);
 
+/* Is no pause under way? */
+bool free_lists_may_read(const struct free_lists *f);
+
 /* 0 or as remote_read_now(). */
 must_check int free_lists_read(struct free_lists *f, struct remote_read *g);
 
 enum free_lists_answer { LISTED_NO, LISTED_UNSURE, LISTED_YES };
 
-/* LISTED_NO also if it is not in question. */
+/* LISTED_UNSURE also if it is not in question. */
 enum free_lists_answer free_lists_answer(const struct free_lists *f, taddr at);
 
 #endif

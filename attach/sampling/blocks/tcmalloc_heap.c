@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include "attach/sampling/blocks/free_lists.h"
 #include "attach/sampling/blocks/live_pages.h"
@@ -19,7 +18,6 @@
 #define HIGHEST (1ull << 47)
 #define ALIGN 8u
 #define CACHES_MOST 4096u
-#define AGAIN_NS 1000000000ull	/* caches are listed so often */
 
 enum which { ELEMENT, FIRST_WORDS, PIECES };
 enum which_more { SPAN, TARGET, MORE };
@@ -42,7 +40,6 @@ struct tcmalloc_heap {
 	struct addrmap leaves;		/* number of a leaf -> its address; they are never freed */
 	taddr *caches;
 	size_t ncaches;
-	uint64_t listed_ns;		/* when */
 	struct free_lists lists;
 	bool wanted[TCMALLOC_CLASSES];	/* the lists of a class */
 	struct addrmap spans;		/* the lists of a span */
@@ -174,36 +171,32 @@ static bool has_link(const struct tcmalloc_heap *h, size_t i)
 
 /* --- a look: lists of free blocks --- */
 
-/* List the thread caches, unless that was done within the last second. */
-static int list_caches(struct tcmalloc_heap *h)
+/* Is there a thread cache at @at? */
+static bool read_cache(const struct tcmalloc_heap *h, taddr at, taddr *next, taddr *prev)
 {
 	uint64_t words[TCMALLOC_CACHE_WORDS];
-	taddr at = 0, next, prev;
-	struct timespec t;
-	uint64_t now;
-	size_t n = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	now = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-	if (h->ncaches && now - h->listed_ns < AGAIN_NS)
-		return 0;
-	h->listed_ns = now;
+	return is_address(at) && read_words(h, at, words, sizeof(words)) &&
+	       tcmalloc_map_cache(&h->map, words, next, prev);
+}
+
+/* A thread that has just begun, or ended, may have freed blocks. 0 or -ENOMEM. */
+static int list_caches(struct tcmalloc_heap *h)
+{
+	taddr at = 0, next, prev;
+
 	if (!read_words(h, h->map.caches, &at, sizeof(at)))
 		at = 0;
 	/* to the first of them */
-	while (is_address(at) && read_words(h, at, words, sizeof(words)) &&
-	       tcmalloc_map_cache(&h->map, words, &next, &prev) && prev && n++ < CACHES_MOST)
+	for (size_t n = 0; read_cache(h, at, &next, &prev) && prev && n < CACHES_MOST; n++)
 		at = prev;
-	h->ncaches = 0;
-	while (is_address(at) && read_words(h, at, words, sizeof(words)) &&
-	       tcmalloc_map_cache(&h->map, words, &next, &prev) && h->ncaches < CACHES_MOST) {
+	for (h->ncaches = 0; h->ncaches < CACHES_MOST && read_cache(h, at, &next, &prev); at = next) {
 		taddr *place = grow_by_one(&h->caches, h->ncaches, sizeof(*place));
 
 		if (!place)
 			return -ENOMEM;
 		*place = at;
 		h->ncaches++;
-		at = next;
 	}
 	return 0;
 }
@@ -246,7 +239,7 @@ static int want_class(struct tcmalloc_heap *h, unsigned class)
 	return r;
 }
 
-static int want_span(struct tcmalloc_heap *h, taddr span, unsigned class)
+static int want_span(struct tcmalloc_heap *h, taddr span)
 {
 	bool fresh;
 
@@ -254,38 +247,50 @@ static int want_span(struct tcmalloc_heap *h, taddr span, unsigned class)
 		return -ENOMEM;
 	return !fresh ? 0
 		      : free_lists_source(&h->lists, &(struct free_source){ span, 8 * TCMALLOC_SPAN_WORDS, OBJECTS,
-									   class });
+									   span });
 }
 
 /* Which of the blocks that may be free are in a list? */
 static int read_lists(struct tcmalloc_heap *h, struct remote_read *g)
 {
-	int r = 0;
+	int r = list_caches(h);
 
-	free_lists_begin(&h->lists);
+	/* without any cache it is not known what is in them */
+	if (!h->ncaches)
+		return r;
 	memset(h->wanted, 0, sizeof(h->wanted));
 	addrmap_clear(&h->spans);
 	for (size_t i = 0; i < h->n && r == 0; i++) {
-		struct item *it = &h->items[i];
+		const struct item *it = &h->items[i];
 
-		it->may_be_free = has_link(h, i);
 		if (!it->may_be_free)
 			continue;
-		r = free_lists_ask(&h->lists, it->look->addr, it->place.class);
+		r = free_lists_ask(&h->lists, it->look->addr, it->place.class, it->element);
 		if (r == 0)
 			r = want_class(h, it->place.class);
 		if (r == 0)
-			r = want_span(h, it->element, it->place.class);
+			r = want_span(h, it->element);
 	}
 	return r == 0 ? free_lists_read(&h->lists, g) : r;
+}
+
+/* Is there a block that may be free? */
+static bool find_links(struct tcmalloc_heap *h)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < h->n; i++) {
+		h->items[i].may_be_free = has_link(h, i);
+		any |= h->items[i].may_be_free;
+	}
+	return any;
 }
 
 /* --- a look: what it means --- */
 
 static enum block_sign sign_by_lists(const struct tcmalloc_heap *h, taddr at)
 {
-	/* without any cache it is not known what is in them */
-	const enum free_lists_answer a = h->ncaches ? free_lists_answer(&h->lists, at) : LISTED_UNSURE;
+	const enum free_lists_answer a = free_lists_answer(&h->lists, at);
 
 	return a == LISTED_YES ? BLOCK_LINKED : a == LISTED_NO ? BLOCK_IN_USE : BLOCK_UNSEEN;
 }
@@ -312,12 +317,11 @@ static enum block_sign sign_of(const struct tcmalloc_heap *h, size_t i, bool spa
 static int look_some(struct tcmalloc_heap *h, struct remote_read *g)
 {
 	bool span_read[BLOCK_LOOKS];
-	int r = list_caches(h);
+	int r;
 
 	for (size_t i = 0; i < h->n; i++)
 		ask(h, i);
-	if (r == 0)
-		r = remote_read_now(g, h->first, PIECES * h->n);
+	r = remote_read_now(g, h->first, PIECES * h->n);
 	if (r == 0)
 		r = read_spans(h, g);
 	for (size_t i = 0; i < h->n; i++)
@@ -325,7 +329,8 @@ static int look_some(struct tcmalloc_heap *h, struct remote_read *g)
 	place_items(h);
 	if (r == 0)
 		r = read_targets(h, g);
-	if (r == 0)
+	free_lists_begin(&h->lists);
+	if (r == 0 && find_links(h) && free_lists_may_read(&h->lists))
 		r = read_lists(h, g);
 	for (size_t i = 0; i < h->n && r == 0; i++) {
 		struct block_look *l = h->items[i].look;
