@@ -8,14 +8,18 @@
 #include "attach/sampling/blocks/glibc_heap.h"
 #include "attach/sampling/blocks/jemalloc_heap.h"
 #include "attach/sampling/blocks/mimalloc_heap.h"
+#include "attach/sampling/blocks/musl_heap.h"
 #include "attach/sampling/blocks/tcmalloc_heap.h"
 #include "attach/target/linker.h"
 #include "base/log.h"
 
-#define MALLOCS "the mallocs of glibc, jemalloc (5.2, 5.3) and tcmalloc (gperftools 2.8 and later)"
+#define MALLOCS                                                                                              \
+	"the mallocs of glibc, musl (1.2.1 and later), jemalloc (5.2, 5.3), tcmalloc (gperftools 2.8 and "  \
+	"later) and mimalloc (2.0.9 to 2.1.2)"
 
 /* Those that are looked for if malloc is not glibc's. */
-static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open, mimalloc_heap_open };
+static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open, mimalloc_heap_open,
+					 musl_heap_open };
 #define OTHERS (sizeof(others) / sizeof(*others))
 #define LOOKS 20u
 #define LOOK_AGAIN_NS 10000000

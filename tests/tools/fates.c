@@ -3,9 +3,10 @@
  * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
  * truly allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m jemalloc|tcmalloc|mimalloc]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m MALLOC] [-x PROGRAM]
  *
- * The blocks are glibc's, or (-m) those of another malloc, which is in LD_PRELOAD.
+ * The blocks are glibc's, or (-m) those of another malloc: one that is in LD_PRELOAD, or that of a program
+ * (tests/victims/fates_child.c).
  *
  * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
  * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
@@ -28,6 +29,7 @@
 #include "attach/sampling/blocks/glibc_heap.h"
 #include "attach/sampling/blocks/jemalloc_heap.h"
 #include "attach/sampling/blocks/mimalloc_heap.h"
+#include "attach/sampling/blocks/musl_heap.h"
 #include "attach/sampling/blocks/tcmalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
@@ -286,6 +288,8 @@ static int open_heap(pid_t pid, const char *name)
 			r = tcmalloc_heap_open(pid, &found);
 		if (!strcmp(name, "mimalloc"))
 			r = mimalloc_heap_open(pid, &found);
+		if (!strcmp(name, "musl"))
+			r = musl_heap_open(pid, &found);
 	}
 	if (r < 0)
 		fprintf(stderr, "fates: %d %s\n", r, found.why);
@@ -293,17 +297,32 @@ static int open_heap(pid_t pid, const char *name)
 	return r;
 }
 
+/* In the child. */
+static int be_child(const char *program, int fd, unsigned threads, uint64_t seed)
+{
+	char file[32], t[16], s[24];
+
+	if (!program)
+		return run_child(threads, seed);
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+	snprintf(t, sizeof(t), "%u", threads);
+	snprintf(s, sizeof(s), "%lu", seed);
+	execl(program, program, file, t, s, NULL);
+	return 2;
+}
+
 int main(int argc, char **argv)
 {
 	double seconds = 20;
 	unsigned threads = 1;
 	uint64_t seed = 1;
-	const char *name = "glibc";
+	const char *name = "glibc", *program = NULL;
+	const int fd = memfd_create("fates", 0);
 	bool standing = true;
 	struct block_poll *f;
 	pid_t pid;
 
-	for (int c; (c = getopt(argc, argv, "s:t:S:am:")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:t:S:am:x:")) != -1;) {
 		if (c == 's')
 			seconds = atof(optarg);
 		else if (c == 't')
@@ -314,14 +333,18 @@ int main(int argc, char **argv)
 			standing = false;
 		else if (c == 'm')
 			name = optarg;
+		else if (c == 'x')
+			program = optarg;
 		else
 			return 2;
 	}
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || ftruncate(fd, sizeof(*told)) < 0)
+		return 3;
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	addrmap_init(&truths, sizeof(uint32_t));
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
-		_exit(run_child(threads, seed));
+		_exit(be_child(program, fd, threads, seed));
 	if (pid < 0 || open_heap(pid, name) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
 		if (pid > 0)
 			kill(pid, SIGKILL);

@@ -139,10 +139,14 @@ static bool is_told(struct place *p, uint32_t place, uint64_t now)
 	return atomic_load(&told->stands[place]) || p->told_now++ < (QUOTA + workers_n - 1) / workers_n;
 }
 
-/* The word before a block: glibc's. Before a block of jemalloc's there may be no memory. */
+/* The word before a block: glibc's or musl's. Before a block of another malloc's there may be no memory. */
 static uint64_t head_of(const uint64_t *at)
 {
-	return (uintptr_t)at % 4096 ? at[-1] : 0;
+#ifdef __GLIBC__
+	if ((uintptr_t)at % 4096 == 0)
+		return 0;
+#endif
+	return at[-1];
 }
 
 /* The block as a trap behind the call of malloc sees it. */
@@ -323,8 +327,10 @@ static int run_child(unsigned threads, uint64_t seed)
 		if (pthread_create(&workers[threads].thread, NULL, help, &workers[threads]))
 			return 3;
 		pthread_join(workers[threads].thread, NULL);
+#ifdef __GLIBC__
 		if (i % 32 == 0)
 			malloc_trim(0);
+#endif
 	}
 	return 3;
 }

@@ -64,6 +64,7 @@ struct block_birth {
 	uint64_t bytes;			/* with the allocator's own; a multiple of 8 */
 	uint64_t usable;		/* without */
 	bool mapped;			/* it has a mapping of its own, if it is glibc's */
+	uint32_t mark;			/* its heap's own */
 	struct chunkstate words;	/* when it was given out; none: not known */
 };
 

@@ -125,7 +125,7 @@ static void begin(struct tracked_block *b, const struct block_birth *birth, uint
 {
 	*b = (struct tracked_block){
 		.heap = birth->heap, .addr = birth->addr, .birth_ns = birth_ns, .stack = stack,
-		.units = (uint32_t)(birth->bytes / TRACKED_UNIT), .state = birth->words,
+		.units = (uint32_t)(birth->bytes / TRACKED_UNIT), .mark = birth->mark, .state = birth->words,
 		.flags = birth->mapped ? TRACKED_MAPPED : 0,
 	};
 }
