@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "attach/sampling/blocks/glibc_heap.h"
@@ -46,6 +47,12 @@ static int open_second(pid_t pid, struct block_heap **out)
 	if (*found.why)
 		log_warn("blocks of a second malloc will not be seen: %s", found.why);
 	return r == -ENOMEM ? r : 0;
+}
+
+/* tcmalloc with heads of its own in its blocks. */
+static bool is_debugging(const struct module *m)
+{
+	return m && strstr(m->name, "tcmalloc") && strstr(m->name, "debug");
 }
 
 static bool is_of(const struct block_heap_found *f, const struct module *m)
@@ -103,7 +110,7 @@ int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_hea
 		r = open_second(pid, &out->other);
 		return r < 0 ? r : glibc_heap_new(&out->glibc);
 	}
-	r = await_other(pid, m, &out->other, why, sizeof(why));
+	r = is_debugging(m) ? -ENOTSUP : await_other(pid, m, &out->other, why, sizeof(why));
 	if (r != -ENOENT && r != -ENOTSUP)
 		return r;
 	refuse(m, why);
