@@ -6,11 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "attach/sampling/blocks/glibc_heap.h"
-#include "attach/sampling/blocks/jemalloc_heap.h"
-#include "attach/sampling/blocks/mimalloc_heap.h"
-#include "attach/sampling/blocks/musl_heap.h"
-#include "attach/sampling/blocks/tcmalloc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
+#include "attach/sampling/heaps/jemalloc_heap.h"
+#include "attach/sampling/heaps/mimalloc_heap.h"
+#include "attach/sampling/heaps/musl_heap.h"
+#include "attach/sampling/heaps/tcmalloc_heap.h"
 #include "attach/target/linker.h"
 #include "base/log.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mimalloc_map: where mimalloc keeps what it knows of one block, and what the words say, in a process that runs
- * on. The words are read by the caller (attach/sampling/blocks/mimalloc_heap.h).
+ * on. The words are read by the caller (attach/sampling/heaps/mimalloc_heap.h).
  *
  *	address ──▶ segment (a multiple of 32 MiB): cookie
  *	        ──▶ slice (64 KiB) ──▶ page: size of its blocks, how many are in use, lists ──▶ heap: a list

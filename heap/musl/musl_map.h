@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * musl_map: what the words around one block of musl's malloc say, in a process that runs on. They are read by
- * the caller (attach/sampling/blocks/musl_heap.h).
+ * the caller (attach/sampling/heaps/musl_heap.h).
  *
  *	head, before the block ──▶ group ──▶ meta, in a page that begins with the secret ──▶ the group again
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tcmalloc_map: tcmalloc's page map in a running process, and what its words say about one block. The words
- * are read by the caller, while all threads run (attach/sampling/blocks/tcmalloc_heap.h): a pointer that was
+ * are read by the caller, while all threads run (attach/sampling/heaps/tcmalloc_heap.h): a pointer that was
  * read a moment ago may lead to something else by now, so each answer is checked by what it leads to.
  *
  *	root ──▶ leaf ──▶ element: span ──▶ its pages, its class, how many blocks are in use, free blocks

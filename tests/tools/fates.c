@@ -26,11 +26,11 @@
 #include <sys/wait.h>
 
 #include "attach/sampling/blocks/block_poll.h"
-#include "attach/sampling/blocks/glibc_heap.h"
-#include "attach/sampling/blocks/jemalloc_heap.h"
-#include "attach/sampling/blocks/mimalloc_heap.h"
-#include "attach/sampling/blocks/musl_heap.h"
-#include "attach/sampling/blocks/tcmalloc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
+#include "attach/sampling/heaps/jemalloc_heap.h"
+#include "attach/sampling/heaps/mimalloc_heap.h"
+#include "attach/sampling/heaps/musl_heap.h"
+#include "attach/sampling/heaps/tcmalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/musl_heap.h"
+#include "attach/sampling/heaps/musl_heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include "attach/sampling/blocks/live_pages.h"
-#include "attach/sampling/blocks/owner_words.h"
+#include "attach/sampling/heaps/live_pages.h"
+#include "attach/sampling/heaps/owner_words.h"
 #include "heap/musl/musl_map.h"
 
 #define PAGE 4096u

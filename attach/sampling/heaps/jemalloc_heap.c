@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/heaps/jemalloc_heap.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include "attach/sampling/blocks/jemalloc_cached.h"
-#include "attach/sampling/blocks/live_pages.h"
-#include "attach/sampling/blocks/owner_words.h"
+#include "attach/sampling/heaps/jemalloc_cached.h"
+#include "attach/sampling/heaps/live_pages.h"
+#include "attach/sampling/heaps/owner_words.h"
 #include "base/addrmap.h"
 
 #define PAGE 4096u

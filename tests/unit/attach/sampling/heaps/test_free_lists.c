@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of free blocks, in our own memory: which blocks are in one, and when that is not known. */
-#include "attach/sampling/blocks/free_lists.h"
+#include "attach/sampling/heaps/free_lists.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/glibc_look.h"
+#include "attach/sampling/heaps/glibc_look.h"
 
 #include <string.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/mimalloc_heap.h"
+#include "attach/sampling/heaps/mimalloc_heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 
-#include "attach/sampling/blocks/free_lists.h"
-#include "attach/sampling/blocks/live_pages.h"
-#include "attach/sampling/blocks/owner_words.h"
+#include "attach/sampling/heaps/free_lists.h"
+#include "attach/sampling/heaps/live_pages.h"
+#include "attach/sampling/heaps/owner_words.h"
 #include "base/addrmap.h"
 #include "heap/mimalloc/mimalloc_map.h"
 

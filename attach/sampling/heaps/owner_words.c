@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/owner_words.h"
+#include "attach/sampling/heaps/owner_words.h"
 
 void owner_words_born(const struct block_hit *hit, uint64_t bytes, struct chunkstate *out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/glibc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "attach/sampling/blocks/glibc_look.h"
+#include "attach/sampling/heaps/glibc_look.h"
 #include "heap/glibc/tcachekey.h"
 
 #define JOINED_MS 500u		/* for so long a block must have looked joined */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/live_pages.h"
+#include "attach/sampling/heaps/live_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/free_lists.h"
+#include "attach/sampling/heaps/free_lists.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/tcmalloc_heap.h"
+#include "attach/sampling/heaps/tcmalloc_heap.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "attach/sampling/blocks/free_lists.h"
-#include "attach/sampling/blocks/live_pages.h"
-#include "attach/sampling/blocks/owner_words.h"
+#include "attach/sampling/heaps/free_lists.h"
+#include "attach/sampling/heaps/live_pages.h"
+#include "attach/sampling/heaps/owner_words.h"
 #include "base/addrmap.h"
 #include "base/grow.h"
 #include "heap/tcmalloc/tcmalloc_map.h"
