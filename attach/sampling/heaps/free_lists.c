@@ -29,6 +29,7 @@ void free_lists_init(struct free_lists *f, free_lists_lead *lead, void *ctx)
 	*f = (struct free_lists){ .lead = lead, .ctx = ctx };
 	addrmap_init(&f->pages, sizeof(uint64_t));
 	addrmap_init(&f->asked, sizeof(struct asked));
+	addrmap_init(&f->left_out, 0);
 	addrmap_init(&f->torn, 0);
 }
 
@@ -45,6 +46,7 @@ void free_lists_fini(struct free_lists *f)
 	free(f->hits);
 	addrmap_fini(&f->pages);
 	addrmap_fini(&f->asked);
+	addrmap_fini(&f->left_out);
 	addrmap_fini(&f->torn);
 }
 
@@ -54,6 +56,7 @@ void free_lists_begin(struct free_lists *f)
 {
 	f->n = f->nwords = 0;
 	addrmap_clear(&f->asked);
+	addrmap_clear(&f->left_out);
 }
 
 int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind, uint64_t other)
@@ -63,8 +66,11 @@ int free_lists_ask(struct free_lists *f, taddr at, uint64_t kind, uint64_t other
 
 int free_lists_source(struct free_lists *f, const struct free_source *s)
 {
-	int r = grow_for(&f->sources, f->n, &f->room, sizeof(*f->sources));
+	int r;
 
+	if (f->n == FREE_LISTS_SOURCES)
+		return addrmap_put(&f->left_out, s->kind, NULL);
+	r = grow_for(&f->sources, f->n, &f->room, sizeof(*f->sources));
 	if (r < 0)
 		return r;
 	f->sources[f->n++] = (struct source){ .is = *s, .word = f->nwords };
@@ -236,6 +242,12 @@ static bool is_sure(const struct asked *a)
 	return __builtin_popcount(a->found) >= 2 || (a->whole && !a->found && !a->doubtful);
 }
 
+/* Were all lists of that kind whole? */
+static bool was_read(const struct free_lists *f, uint64_t kind)
+{
+	return !addrmap_get(&f->torn, kind) && !addrmap_get(&f->left_out, kind);
+}
+
 /* Is there still a block of which it is not known? */
 static bool conclude(struct free_lists *f, unsigned reading)
 {
@@ -254,7 +266,7 @@ static bool conclude(struct free_lists *f, unsigned reading)
 	for (size_t i = 0; addrmap_next(&f->asked, &i, &block, &value);) {
 		struct asked *a = value;
 
-		if (!addrmap_get(&f->torn, a->kind) && !addrmap_get(&f->torn, a->other))
+		if (was_read(f, a->kind) && was_read(f, a->other))
 			a->whole |= (uint8_t)(1u << reading);
 		unsure |= !is_sure(a);
 	}

@@ -11,8 +11,8 @@
  * meanwhile, and it ends after as many blocks as the allocator counts. A block is free if two readings have
  * found it so. It is in no list if one reading of all lists that it may be in was whole, and none has found it.
  *
- * A reading copies FREE_LISTS_PAGES at most, and after one there is a pause of nine times as long: then
- * nothing is known of blocks that may be in a list.
+ * A reading copies FREE_LISTS_PAGES at most, and goes to FREE_LISTS_SOURCES; what is left out is unknown. After
+ * the readings there is a pause of nine times as long: then nothing is known of blocks that may be in a list.
  */
 #ifndef MM_FREE_LISTS_H
 #define MM_FREE_LISTS_H
@@ -26,7 +26,7 @@
 #include "base/cleanup.h"
 
 #define FREE_LISTS_PAGES 1024u
-#define FREE_LISTS_SOURCE 2048u		/* bytes of a source at most */
+#define FREE_LISTS_SOURCES 8192u
 
 struct free_lists;
 
@@ -65,6 +65,7 @@ struct free_lists {
 	uint8_t *bytes;
 	size_t npages, fetched;
 	struct addrmap asked;		/* block -> struct asked */
+	struct addrmap left_out;	/* kinds of sources that were too many */
 	struct addrmap torn;		/* in this reading: kinds of whose lists one was not whole */
 	struct hit {
 		size_t source;
