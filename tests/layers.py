@@ -91,8 +91,9 @@ MAY_INCLUDE = {
     "attach/events": f"base trace report/ledger report/names report/suppress report/tracefiles {SHARED} attach/rules attach/options attach/target "
                      "attach/control attach/snapshot",
     "attach/sampling/blocks": f"base {HEAP}",
+    "attach/sampling/heaps": f"base {HEAP} attach/sampling/blocks",
     "attach/sampling": f"base trace {HEAP} report/sampling {SHARED} attach/keeper/budget attach/rules attach/options attach/probes attach/probes/code "
-                       "attach/target attach/control attach/events attach/sampling/blocks",
+                       "attach/target attach/control attach/events attach/sampling/blocks attach/sampling/heaps",
     "attach/reporting": "base trace report report/* attach/rules attach/options",
     "attach/scan": f"base trace report report/* {SYMBOLIZE} {HEAP} attach/options attach/probes/code attach/target attach/reporting",
     "attach/verdicts": f"base trace report report/* report/text/scan {HEAP} attach/options attach/target attach/control attach/stacks/unwind attach/snapshot "

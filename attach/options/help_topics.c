@@ -154,9 +154,10 @@ const struct help_topic help_topics[] = {
 		  { "mmattach -n my_service -d 1h --sample 512K", "as root; any allocator" },
 	  },
 	  .text = "With a budget not every call is seen: the leaks of each stack are estimated from\n"
-		  "samples, with an interval of 95 %. Only for glibc and jemalloc, not with --in,\n"
-		  "--from, --until, --thread, --module, --growth, --sizes exact, --free-stacks,\n"
-		  "--verdicts yes, --max-pause or -- PROGRAM. doc/production.md is a guide.\n" },
+		  "samples, with an interval of 95 %. For the mallocs of glibc and musl, jemalloc,\n"
+		  "tcmalloc and mimalloc; not with --in, --from, --until, --thread, --module,\n"
+		  "--growth, --sizes exact, --free-stacks, --verdicts yes, --max-pause or --\n"
+		  "PROGRAM. doc/production.md is a guide.\n" },
 	{ .name = "stacks", .what = "how stacks are recorded and shown", .subject = ABOUT_STACKS,
 	  .examples = {
 		  { "mmattach -p 1234 --depth 30", "" },

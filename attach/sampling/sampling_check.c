@@ -17,7 +17,7 @@ bool sampling_check_can_sample(const struct rule *rule)
 /* Allocators whose memory is in no heap that can answer what became of a block (sampling_heaps.h). */
 static bool has_own_heap(const char *pack)
 {
-	static const char *const packs[] = { "dpdk", "mmap", "tcmalloc", "mimalloc", "python" };
+	static const char *const packs[] = { "dpdk", "mmap", "python" };
 
 	for (size_t i = 0; pack && i < sizeof(packs) / sizeof(*packs); i++)
 		if (!strcmp(pack, packs[i]))
@@ -36,7 +36,7 @@ static const char *why_not_family(const struct rule_family *f)
 	if (f->pools)
 		return "its blocks are freed with their pools";
 	if (has_own_heap(f->pack))
-		return "its blocks are neither glibc's nor jemalloc's";
+		return "its blocks are none of malloc's";
 	return NULL;
 }
 

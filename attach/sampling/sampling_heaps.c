@@ -3,77 +3,116 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 
-#include "attach/sampling/blocks/glibc_heap.h"
-#include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
+#include "attach/sampling/heaps/jemalloc_heap.h"
+#include "attach/sampling/heaps/mimalloc_heap.h"
+#include "attach/sampling/heaps/musl_heap.h"
+#include "attach/sampling/heaps/tcmalloc_heap.h"
 #include "attach/target/linker.h"
 #include "base/log.h"
+
+#define MALLOCS                                                                                              \
+	"the mallocs of glibc, musl (1.2.1 and later), jemalloc (5.2, 5.3), tcmalloc (gperftools 2.8 and "  \
+	"later) and mimalloc (2.0.9 to 2.1.2)"
+
+/* Those that are looked for if malloc is not glibc's. */
+static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open, mimalloc_heap_open,
+					 musl_heap_open };
+#define OTHERS (sizeof(others) / sizeof(*others))
+#define LOOKS 20u
+#define LOOK_AGAIN_NS 10000000
 
 static void refuse(const struct module *m, const char *why)
 {
 	if (*why)
 		log_error("--budget: %s", why);
 	else if (m)
-		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here "
-			  "malloc is that of %s",
-			  m->name);
+		log_error("--budget works with " MALLOCS ", and here malloc is that of %s", m->name);
 	else
-		log_error("--budget works with the mallocs of glibc and jemalloc (5.2, 5.3), and here it is "
-			  "not known where malloc is");
+		log_error("--budget works with " MALLOCS ", and here it is not known where malloc is");
 	log_hint("what became of a block is read from what these keep about it; without --budget every call "
 		 "is seen, of any malloc");
 }
 
-/*
- * jemalloc, if one is there whose layout is known. Otherwise @why says what is not known; "": there is none.
- * @expected: malloc is not glibc's.
- */
-static int open_jemalloc(pid_t pid, bool expected, struct jemalloc_map *map, struct block_heap **out, char *why,
-			 size_t n)
+/* A jemalloc of its own that a program may have beside glibc's malloc: in Rust, say. 0 or -ENOMEM. */
+static int open_second(pid_t pid, struct block_heap **out)
 {
-	int r = expected ? jemalloc_heap_await(pid, map, out) : jemalloc_heap_new(pid, map, out);
+	struct block_heap_found found;
+	const int r = jemalloc_heap_open(pid, &found);
 
-	*why = '\0';
-	if (r == 0 && map->huge) {
-		block_heap_free(*out);
-		*out = NULL;
-		r = -ENOTSUP;
-		snprintf(why, n,
-			 "jemalloc's huge page allocator (opt.hpa) is on: what it keeps free cannot be read");
-	} else if (r == -ENODATA) {
-		snprintf(why, n,
-			 "jemalloc %s is there, but no thread's cache of it was found (tcache:false, or "
-			 "threads that glibc has not made)",
-			 map->text);
-	} else if (r < 0) {
-		snprintf(why, n, "%s", map->unread);
-	}
-	return r;
+	*out = found.heap;
+	if (*found.why)
+		log_warn("blocks of a second malloc will not be seen: %s", found.why);
+	return r == -ENOMEM ? r : 0;
 }
 
-static bool has(const struct module *m, taddr at)
+/* tcmalloc with heads of its own in its blocks. */
+static bool is_debugging(const struct module *m)
 {
-	return m && m->lo <= at && at < m->hi;
+	return m && strstr(m->name, "tcmalloc") && strstr(m->name, "debug");
+}
+
+static bool is_of(const struct block_heap_found *f, const struct module *m)
+{
+	return f->heap && m && m->lo <= f->data_lo && f->data_lo < m->hi;
+}
+
+/*
+ * That of malloc, which is in @m. 0; -ENOENT: none is found that can answer, @why: what is not known of it;
+ * -ENOTSUP: it cannot answer, @why: why not; -ENOMEM.
+ */
+static int open_other(pid_t pid, const struct module *m, struct block_heap **out, char *why, size_t n)
+{
+	struct block_heap_found found;
+
+	for (size_t i = 0; i < OTHERS; i++) {
+		const int r = others[i](pid, &found);
+
+		if (is_of(&found, m)) {
+			*out = found.heap;
+			return 0;
+		}
+		block_heap_free(found.heap);
+		if (*found.why)
+			snprintf(why, n, "%s", found.why);
+		if (r == -ENOMEM || r == -ENOTSUP)
+			return r;
+	}
+	return -ENOENT;
+}
+
+/* It may have begun a moment ago, or be changing what is looked for. */
+static int await_other(pid_t pid, const struct module *m, struct block_heap **out, char *why, size_t n)
+{
+	const struct timespec pause = { 0, LOOK_AGAIN_NS };
+	int r = -ENOENT;
+
+	for (unsigned i = 0; i < LOOKS && r == -ENOENT; i++) {
+		if (i)
+			nanosleep(&pause, NULL);
+		*why = '\0';
+		r = open_other(pid, m, out, why, n);
+	}
+	return r;
 }
 
 int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_heaps *out)
 {
 	const struct module *m = linker_binds(ms, "malloc");
-	const bool glibc = m && module_is_glibc(m);
-	struct jemalloc_map map = { 0 };
-	char why[256];
+	char why[256] = "";
 	int r;
 
 	*out = (struct sampling_heaps){ 0 };
-	r = open_jemalloc(pid, !glibc, &map, &out->jemalloc, why, sizeof(why));
-	if (r == -ENOMEM)
+	if (m && module_is_glibc(m)) {
+		r = open_second(pid, &out->other);
+		return r < 0 ? r : glibc_heap_new(&out->glibc);
+	}
+	r = is_debugging(m) ? -ENOTSUP : await_other(pid, m, &out->other, why, sizeof(why));
+	if (r != -ENOENT && r != -ENOTSUP)
 		return r;
-	if (glibc && *why)
-		log_warn("blocks of a second malloc will not be seen: %s", why);
-	if (glibc)
-		return glibc_heap_new(&out->glibc);
-	if (out->jemalloc && has(m, map.data_lo))
-		return 0;
 	refuse(m, why);
 	return -ENOTSUP;
 }
@@ -81,16 +120,13 @@ int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_hea
 void sampling_heaps_close(struct sampling_heaps *h)
 {
 	block_heap_free(h->glibc);
-	block_heap_free(h->jemalloc);
+	block_heap_free(h->other);
 	*h = (struct sampling_heaps){ 0 };
 }
 
-/*
- * The page map knows all of jemalloc's blocks; a word before a block of jemalloc's may look like glibc's
- * head.
- */
+/* The other heap knows all of its blocks; a word before one may look like glibc's head. */
 bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
 {
-	return (h->jemalloc && h->jemalloc->born(h->jemalloc, hit, out)) ||
+	return (h->other && h->other->born(h->other, hit, out)) ||
 	       (h->glibc && h->glibc->born(h->glibc, hit, out));
 }

@@ -16,8 +16,8 @@
 struct modules;
 
 struct sampling_heaps {
-	/* NULL: it is not there */
-	struct block_heap *glibc, *jemalloc;
+	struct block_heap *glibc;	/* NULL: malloc is not glibc's */
+	struct block_heap *other;	/* malloc's, or one beside glibc's; NULL: there is none */
 };
 
 /* 0; -ENOTSUP (logged): what malloc gives out is of no heap that can answer; -ENOMEM. */

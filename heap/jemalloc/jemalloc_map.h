@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jemalloc_map: jemalloc's page map in a running process, and what its words say about one block. The words
- * are read by the caller, while all threads run (attach/sampling/blocks/jemalloc_heap.h): a pointer that
+ * are read by the caller, while all threads run (attach/sampling/heaps/jemalloc_heap.h): a pointer that
  * was read a moment ago may lead to something else by now, so each answer is checked by what it leads to.
  *
  *	root ──▶ (node ──▶) leaf ──▶ element: class, slab, extent ──▶ extent: its address, size, bitmap

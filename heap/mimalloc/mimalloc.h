@@ -12,6 +12,7 @@
  *	mimalloc_lists.c	which blocks are free: those in any list
  *	mimalloc_taken.c	lists that a thread has taken, and that only its registers and stack lead to
  *	mimalloc_census.c	the census of it
+ *	mimalloc_map.c		the same for one block, while all threads run
  *
  * A block has no head: it is in use if its page has given it out, and no list has it. All that is read may
  * have any value.
@@ -115,10 +116,28 @@ must_check int mimalloc_find(struct mimalloc *g);
 
 /* --- mimalloc_pages.c --- */
 
+/* In a segment: its slices, each of so many bytes. The first of a page describes that. */
+#define MIMALLOC_PAGES_AT 264u
+#define MIMALLOC_PAGE_BYTES 80u
+/* The size of a huge block: it is that of its slices. */
+#define MIMALLOC_HUGE 0x80000000u
+
+struct mimalloc_slice {
+	uint32_t count, offset, block, used;
+	taddr free;
+	uint16_t capacity, reserved;
+	bool aligned;
+};
+
+/* What its first words say. They may have any value. */
+struct mimalloc_slice mimalloc_slice_of(const uint64_t words[4]);
+
 /* 0 or -ENOMEM. */
 must_check int mimalloc_read_pages(struct mimalloc *g);
 
 /* --- mimalloc_lists.c --- */
+
+#define MIMALLOC_DELAYED_IN_HEAP 2840u
 
 /* Mark all blocks that are in lists. 0 or -ENOMEM. */
 must_check int mimalloc_mark(struct mimalloc *g);

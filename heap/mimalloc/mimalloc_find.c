@@ -34,13 +34,14 @@ static bool read_segment(struct mimalloc *g, taddr at, struct mimalloc_segment *
 	return out->cookie;
 }
 
-/* Where a segment may be, from @at on: the snapshot has memory there. 0: nowhere. */
+/* Where a segment may be, from @at on: the snapshot has memory there, or may get it. 0: nowhere. */
 static taddr next_place(const struct mimalloc *g, taddr at)
 {
 	const size_t i = snapshot_piece_from(g->s, at);
-	const taddr lo = i < g->s->npieces && g->s->pieces[i].lo > at ? g->s->pieces[i].lo : at;
+	const bool ahead = !g->s->source && i < g->s->npieces && g->s->pieces[i].lo > at;
+	const taddr lo = ahead ? g->s->pieces[i].lo : at;
 
-	return i < g->s->npieces ? (lo + MIMALLOC_SEGMENT - 1) & ~(MIMALLOC_SEGMENT - 1) : 0;
+	return g->s->source || i < g->s->npieces ? (lo + MIMALLOC_SEGMENT - 1) & ~(MIMALLOC_SEGMENT - 1) : 0;
 }
 
 static int add_segments_in(struct mimalloc *g, const struct mapping *m)

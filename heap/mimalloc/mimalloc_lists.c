@@ -9,8 +9,6 @@
 
 #include "heap/mimalloc/mimalloc.h"
 
-#define DELAYED_IN_HEAP 2840u
-
 /*
  * A list of page @p, or of any pages (NULL). Each block is marked once: the lists are finite.
  */
@@ -64,7 +62,7 @@ static int follow_delayed(struct mimalloc *g)
 	for (size_t i = 0; i < g->npages; i++) {
 		if (!heaps[i] || (i && heaps[i] == heaps[i - 1]))
 			continue;
-		if (mimalloc_word(g, heaps[i] + DELAYED_IN_HEAP, &at))
+		if (mimalloc_word(g, heaps[i] + MIMALLOC_DELAYED_IN_HEAP, &at))
 			follow(g, NULL, at, true);
 		else
 			mimalloc_doubt(g, heaps[i], "corrupt: a page's heap is none");

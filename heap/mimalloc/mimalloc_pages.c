@@ -9,11 +9,6 @@
 #include "base/grow.h"
 #include "heap/mimalloc/mimalloc.h"
 
-#define PAGES_AT 264u
-#define PAGE_BYTES 80u
-/* A huge page's size is that of its slices. */
-#define HUGE_BLOCK 0x80000000u
-
 static uint64_t start_of(enum mimalloc_start start, uint64_t block)
 {
 	if (start == MIMALLOC_384)
@@ -25,33 +20,27 @@ static uint64_t start_of(enum mimalloc_start start, uint64_t block)
 
 /* --- reading --- */
 
-struct slice {
-	uint32_t count, offset, block, used;
-	uint64_t free;
-	uint16_t capacity, reserved;
-	bool aligned;
-};
+struct mimalloc_slice mimalloc_slice_of(const uint64_t w[4])
+{
+	return (struct mimalloc_slice){ .count = (uint32_t)w[0], .offset = (uint32_t)(w[0] >> 32),
+					.capacity = (uint16_t)(w[1] >> 16), .reserved = (uint16_t)(w[1] >> 32),
+					.aligned = w[1] >> 49 & 1, .free = w[2],
+					.used = (uint32_t)w[3], .block = (uint32_t)(w[3] >> 32) };
+}
 
-static bool read_slice(struct mimalloc *g, taddr at, struct slice *out)
+static bool read_slice(struct mimalloc *g, taddr at, struct mimalloc_slice *out)
 {
 	uint64_t w[4];
 
 	for (unsigned i = 0; i < 4; i++)
 		if (!mimalloc_word(g, at + 8 * i, &w[i]))
 			return false;
-	out->count = (uint32_t)w[0];
-	out->offset = (uint32_t)(w[0] >> 32);
-	out->capacity = (uint16_t)(w[1] >> 16);
-	out->reserved = (uint16_t)(w[1] >> 32);
-	out->aligned = w[1] >> 49 & 1;
-	out->free = w[2];
-	out->used = (uint32_t)w[3];
-	out->block = (uint32_t)(w[3] >> 32);
+	*out = mimalloc_slice_of(w);
 	return true;
 }
 
 /* For now, `start` is that of its first slice. */
-static int add_page(struct mimalloc *g, taddr at, taddr start, const struct slice *sl, uint64_t owner)
+static int add_page(struct mimalloc *g, taddr at, taddr start, const struct mimalloc_slice *sl, uint64_t owner)
 {
 	const uint64_t all = sl->count * MIMALLOC_SLICE;
 	struct mimalloc_page *p = grow_by_one(&g->pages, g->npages, sizeof(*p));
@@ -59,7 +48,7 @@ static int add_page(struct mimalloc *g, taddr at, taddr start, const struct slic
 	if (!p)
 		return -ENOMEM;
 	*p = (struct mimalloc_page){ .at = at, .start = start,
-				     .block = sl->block >= HUGE_BLOCK ? all : sl->block,
+				     .block = sl->block >= MIMALLOC_HUGE ? all : sl->block,
 				     .capacity = sl->capacity, .reserved = sl->reserved,
 				     .used = sl->used, .aligned = sl->aligned, .free = sl->free,
 				     .owner = owner };
@@ -82,8 +71,8 @@ static int read_pages_of(struct mimalloc *g, const struct mimalloc_segment *seg)
 	int r = 0;
 
 	for (uint64_t i = seg->info_slices; i < seg->entries && r == 0;) {
-		const taddr at = seg->at + PAGES_AT + i * PAGE_BYTES;
-		struct slice sl;
+		const taddr at = seg->at + MIMALLOC_PAGES_AT + i * MIMALLOC_PAGE_BYTES;
+		struct mimalloc_slice sl;
 
 		if (!read_slice(g, at, &sl) || !sl.count || sl.offset ||
 		    (seg->kind == 0 && i + sl.count > seg->entries)) {

@@ -9,6 +9,7 @@
  *	musl_metas.c	the meta areas, and the groups they describe
  *	musl_slots.c	what is in a slot
  *	musl_census.c	the census of it
+ *	musl_map.c	the same for one block, while all threads run
  *
  * Every meta is in a meta area, and every block is in a slot of a group that a meta describes: nothing need
  * be searched. All that is read may have any value.
@@ -102,10 +103,29 @@ must_check int musl_find(struct musl *g);
 /* What is in slot number @i of @gr; of a block, where it is and its size. */
 enum musl_slot musl_slot_look(struct musl *g, const struct musl_group *gr, unsigned i, struct block *out);
 
+#define MUSL_FREED 0xffu		/* second byte of a head: free has written that */
+/* The upper bits of that byte. */
+#define MUSL_ROOM_AT_END 5u
+#define MUSL_IS_GROUP 6u
+
+struct musl_head {
+	uint8_t wide, index;
+	uint16_t offset;
+	uint32_t wide_offset;
+};
+
+/* What the word before a block says. */
+struct musl_head musl_head_of(uint64_t word);
+
 /* The bytes of a slot of this class. */
 uint64_t musl_stride(unsigned class);
 
 /* --- musl_metas.c --- */
+
+#define MUSL_META_WORDS (MUSL_META / 8)
+
+/* What a meta's words say. They may have any value; stride 0: of no class that is known. */
+struct musl_group musl_group_of(const uint64_t meta[MUSL_META_WORDS]);
 
 /* Take all groups and their blocks into the census. 0 or -ENOMEM. */
 must_check int musl_take_all(struct musl *g);

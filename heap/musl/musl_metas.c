@@ -127,22 +127,29 @@ static int take_slots(struct musl *g, const struct musl_group *gr)
 
 /* --- groups --- */
 
+struct musl_group musl_group_of(const uint64_t meta[MUSL_META_WORDS])
+{
+	const uint64_t flags = meta[4];
+	struct musl_group gr = { .mem = meta[2], .avail = (uint32_t)meta[3], .freed = (uint32_t)(meta[3] >> 32),
+				 .made = flags & 0xfff, .slots = (flags & 31) + 1, .freeable = flags >> 5 & 1,
+				 .class = flags >> 6 & 63, .mapped = flags >> 12 << 12 };
+
+	if (gr.mapped && gr.slots == 1)
+		gr.stride = gr.mapped - MUSL_UNIT;
+	else if (gr.class < MUSL_CLASSES)
+		gr.stride = musl_stride(gr.class);
+	return gr;
+}
+
 static bool read_group(struct musl *g, taddr meta, struct musl_group *gr)
 {
-	uint64_t masks, flags;
+	uint64_t words[MUSL_META_WORDS] = { 0 };
 
-	if (!snapshot_cursor_word(&g->cursor, meta + 16, &gr->mem) ||
-	    !snapshot_cursor_word(&g->cursor, meta + 24, &masks) ||
-	    !snapshot_cursor_word(&g->cursor, meta + 32, &flags))
-		return false;
+	for (unsigned i = 2; i < MUSL_META_WORDS; i++)
+		if (!snapshot_cursor_word(&g->cursor, meta + 8 * i, &words[i]))
+			return false;
+	*gr = musl_group_of(words);
 	gr->meta = meta;
-	gr->avail = (uint32_t)masks;
-	gr->freed = (uint32_t)(masks >> 32);
-	gr->made = flags & 0xfff;
-	gr->slots = (flags & 31) + 1;
-	gr->freeable = flags >> 5 & 1;
-	gr->class = flags >> 6 & 63;
-	gr->mapped = flags >> 12 << 12;
 	return true;
 }
 
@@ -160,7 +167,6 @@ static bool is_group(struct musl *g, struct musl_group *gr)
 		return false;
 	if ((gr->avail | gr->freed) & ~all || gr->avail & gr->freed)
 		return false;
-	gr->stride = gr->mapped && gr->slots == 1 ? gr->mapped - MUSL_UNIT : musl_stride(gr->class);
 	if (gr->mapped && gr->slots * gr->stride + MUSL_UNIT > gr->mapped)
 		return false;
 	return gr->mem + gr->mapped >= gr->mem && snapshot_cursor_word(&g->cursor, gr->mem, &back) &&

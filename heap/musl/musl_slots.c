@@ -14,16 +14,7 @@
 #include "heap/musl/musl.h"
 
 #define LATER 0xe0u		/* second byte of a slot's head: the block begins later */
-#define FREED 0xffu
-#define ROOM_AT_END 5u
-#define IS_GROUP 6u
 #define TRUNCATED 0x10000u	/* units: by how many a block begins later is known modulo this */
-
-struct head {
-	uint8_t wide, index;
-	uint16_t offset;
-	uint32_t wide_offset;
-};
 
 static const uint16_t classes[MUSL_CLASSES] = {
 	1,    2,    3,	  4,	5,    6,    7,	  8,	9,    10,   12,	  15,	18,   20,   25,	  31,
@@ -36,25 +27,28 @@ uint64_t musl_stride(unsigned class)
 	return (uint64_t)classes[class] * MUSL_UNIT;
 }
 
-static bool read_head(struct musl *g, taddr block, struct head *h)
+struct musl_head musl_head_of(uint64_t word)
+{
+	return (struct musl_head){ .wide_offset = (uint32_t)word, .wide = (uint8_t)(word >> 32),
+				   .index = (uint8_t)(word >> 40), .offset = (uint16_t)(word >> 48) };
+}
+
+static bool read_head(struct musl *g, taddr block, struct musl_head *h)
 {
 	uint64_t word;
 
 	if (!snapshot_cursor_word(&g->cursor, block - 8, &word))
 		return false;
-	h->wide_offset = (uint32_t)word;
-	h->wide = (uint8_t)(word >> 32);
-	h->index = (uint8_t)(word >> 40);
-	h->offset = (uint16_t)(word >> 48);
+	*h = musl_head_of(word);
 	return true;
 }
 
 /* Is it the head of what begins at @at in slot @i? */
-static bool is_head(const struct musl_group *gr, unsigned i, taddr at, const struct head *h)
+static bool is_head(const struct musl_group *gr, unsigned i, taddr at, const struct musl_head *h)
 {
 	const uint64_t units = (at - gr->mem) / MUSL_UNIT - 1;
 
-	if ((h->index & 31) != i || h->index >> 5 > IS_GROUP)
+	if ((h->index & 31) != i || h->index >> 5 > MUSL_IS_GROUP)
 		return false;
 	if (h->wide)
 		return !h->offset && h->wide_offset == units && units > UINT16_MAX;
@@ -62,16 +56,16 @@ static bool is_head(const struct musl_group *gr, unsigned i, taddr at, const str
 }
 
 /* How many bytes before @end are not the block's; false: they are not as malloc has left them. */
-static bool unused_at_end(struct musl *g, const struct head *h, taddr at, taddr end, uint64_t *out)
+static bool unused_at_end(struct musl *g, const struct musl_head *h, taddr at, taddr end, uint64_t *out)
 {
 	uint64_t last, n = h->index >> 5, word;
 
 	/* the last eight bytes with the one at @end */
 	if (!snapshot_cursor_word(&g->cursor, end - 7, &last) || last >> 56)
 		return false;
-	if (n == ROOM_AT_END) {
+	if (n == MUSL_ROOM_AT_END) {
 		n = last >> 24 & UINT32_MAX;
-		if (n < ROOM_AT_END || last >> 16 & 0xff)
+		if (n < MUSL_ROOM_AT_END || last >> 16 & 0xff)
 			return false;
 	}
 	*out = n;
@@ -80,17 +74,17 @@ static bool unused_at_end(struct musl *g, const struct head *h, taddr at, taddr 
 	return !(word >> 56);
 }
 
-static enum musl_slot look_at(struct musl *g, const struct musl_group *gr, unsigned i, const struct head *h,
+static enum musl_slot look_at(struct musl *g, const struct musl_group *gr, unsigned i, const struct musl_head *h,
 			      struct block *out)
 {
 	const taddr end = gr->mem + MUSL_UNIT + (i + 1) * gr->stride - MUSL_HEAD;
 	uint64_t unused;
 
-	if (h->index == FREED && !h->offset)
+	if (h->index == MUSL_FREED && !h->offset)
 		return MUSL_RELEASED;
 	if (!is_head(gr, i, out->addr, h))
 		return MUSL_TORN;
-	if (h->index >> 5 == IS_GROUP)
+	if (h->index >> 5 == MUSL_IS_GROUP)
 		return MUSL_GROUP;
 	out->size = end - out->addr;
 	if (!unused_at_end(g, h, out->addr, end, &unused))
@@ -108,7 +102,7 @@ static enum musl_slot look_later(struct musl *g, const struct musl_group *gr, un
 	enum musl_slot is = MUSL_TORN;
 
 	for (; units <= all && is == MUSL_TORN && !out->size; units += TRUNCATED) {
-		struct head h;
+		struct musl_head h;
 
 		out->addr = start + units * MUSL_UNIT;
 		if (!read_head(g, out->addr, &h))
@@ -120,7 +114,7 @@ static enum musl_slot look_later(struct musl *g, const struct musl_group *gr, un
 
 enum musl_slot musl_slot_look(struct musl *g, const struct musl_group *gr, unsigned i, struct block *out)
 {
-	struct head h;
+	struct musl_head h;
 
 	*out = (struct block){ gr->mem + MUSL_UNIT + i * gr->stride, 0 };
 	if (!read_head(g, out->addr, &h))

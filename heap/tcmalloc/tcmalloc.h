@@ -12,6 +12,7 @@
  *	tcmalloc_lists.c	which blocks are free: those in any list
  *	tcmalloc_hand.c		chains that a thread is moving, and that only its registers and stack lead to
  *	tcmalloc_census.c	the census of it
+ *	tcmalloc_map.c		the same for one block, while all threads run
  *
  * A block has no head: it is in use if its span has it, and no list does. All that is read may have any
  * value.
@@ -70,6 +71,7 @@ struct tcmalloc {
 	struct tcmalloc_class classes[TCMALLOC_CLASSES];
 	unsigned nclasses, page_shift;
 	taddr central, root;		/* of the first class's list; of the page map */
+	taddr caches_at;		/* where the address of a thread cache is */
 	struct tcmalloc_cache *caches;
 	size_t ncaches;
 	size_t at_work;			/* threads that may be inside */
@@ -130,10 +132,15 @@ static inline bool tcmalloc_mark_free(struct tcmalloc *g, const struct tcmalloc_
 /* 0; -ENOENT: it is not there, or c->unread says what of it was not found; -ENOMEM. */
 must_check int tcmalloc_find(struct tcmalloc *g);
 
+static inline unsigned tcmalloc_leaf_bits(unsigned page_shift)
+{
+	return (48 - page_shift + 1) / 2;
+}
+
 /* The number of elements of the page map's root, and of one of its leaves. */
 static inline uint64_t tcmalloc_leaf_length(const struct tcmalloc *g)
 {
-	return UINT64_C(1) << (48 - g->page_shift + 1) / 2;
+	return UINT64_C(1) << tcmalloc_leaf_bits(g->page_shift);
 }
 
 static inline uint64_t tcmalloc_root_length(const struct tcmalloc *g)
@@ -143,6 +150,11 @@ static inline uint64_t tcmalloc_root_length(const struct tcmalloc *g)
 
 /* --- tcmalloc_spans.c --- */
 
+#define TCMALLOC_SPAN_WORDS 6u
+
+/* What the words of a span say. They may have any value. */
+struct tcmalloc_span tcmalloc_span_of(const uint64_t words[TCMALLOC_SPAN_WORDS], unsigned page_shift);
+
 /* List the spans; what the page heap has counted is compared. 0 or -ENOMEM. */
 must_check int tcmalloc_list_spans(struct tcmalloc *g);
 
@@ -150,8 +162,13 @@ must_check int tcmalloc_list_spans(struct tcmalloc *g);
 
 /* In a thread cache: the list of a class. */
 #define TCMALLOC_LIST_BYTES 32u
+#define TCMALLOC_LIST_SIZE 24u		/* in it: the size of its blocks */
 /* The central list of a class. */
 #define TCMALLOC_CENTRAL_BYTES 1216u
+
+#define TCMALLOC_CHAINS 128u
+#define TCMALLOC_CHAINS_USED 1152u
+#define TCMALLOC_CHAINS_MOST 64u
 
 /* Mark all blocks that are in lists, and add their sums to the arena. 0 or -ENOMEM. */
 must_check int tcmalloc_mark(struct tcmalloc *g);

@@ -33,7 +33,6 @@
 #define SAMPLES 16u			/* spans by which the page map is looked for */
 
 #define CACHES_MOST 100000u
-#define LIST_SIZE 24u			/* of blocks, in a list of a thread cache */
 #define COUNT_NEAR 128u			/* how far from the list its length may be */
 
 static const struct tcmalloc_version versions[] = {
@@ -210,7 +209,7 @@ static bool is_root(struct tcmalloc *g, taddr at, uint64_t word)
 static bool is_cache(struct tcmalloc *g, taddr at)
 {
 	for (unsigned i = 1; i < g->nclasses; i++)
-		if (half(g, at + i * TCMALLOC_LIST_BYTES + LIST_SIZE) != g->classes[i].size)
+		if (half(g, at + i * TCMALLOC_LIST_BYTES + TCMALLOC_LIST_SIZE) != g->classes[i].size)
 			return false;
 	return true;
 }
@@ -269,6 +268,7 @@ static bool is_caches(struct tcmalloc *g, taddr at, uint64_t word)
 
 	if (!may_be_own(g, word) || !is_cache(g, word))
 		return false;
+	g->caches_at = at;
 	first = first_cache(g, word);
 	/* or a thread has put a new one before it, and not written it here yet */
 	return first && list_caches(g, first) && length_is_near(g, at);

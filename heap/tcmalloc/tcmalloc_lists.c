@@ -8,10 +8,6 @@
 
 #include "heap/tcmalloc/tcmalloc.h"
 
-/* A central list. */
-#define CENTRAL_CHAINS 128u
-#define CENTRAL_USED 1152u
-#define CHAINS_MOST 64u
 /* A thread cache: the bytes that it has, by its own count. */
 #define CACHE_SIZE 4096u
 
@@ -75,15 +71,15 @@ static void take_span(struct tcmalloc *g, const struct tcmalloc_span *p)
 static void take_central(struct tcmalloc *g, unsigned class)
 {
 	const taddr at = g->central + class * TCMALLOC_CENTRAL_BYTES;
-	const uint32_t used = (uint32_t)tcmalloc_word_or_0(g, at + CENTRAL_USED);
+	const uint32_t used = (uint32_t)tcmalloc_word_or_0(g, at + TCMALLOC_CHAINS_USED);
 	uint64_t n = 0;
 
-	if (used > CHAINS_MOST) {
+	if (used > TCMALLOC_CHAINS_MOST) {
 		tcmalloc_doubt(g, at, "corrupt: a transfer cache has %u chains", used);
 		return;
 	}
 	for (unsigned i = 0; i < used; i++) {
-		const taddr chain = at + CENTRAL_CHAINS + 16 * i;
+		const taddr chain = at + TCMALLOC_CHAINS + 16 * i;
 		const uint64_t length = follow(g, NULL, class, tcmalloc_word_or_0(g, chain), chain);
 
 		if (length != g->classes[class].batch)

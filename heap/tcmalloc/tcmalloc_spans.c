@@ -12,7 +12,7 @@
 #include "heap/datamaps.h"
 #include "heap/tcmalloc/tcmalloc.h"
 
-#define SPAN_BYTES 48u
+#define SPAN_BYTES (8 * TCMALLOC_SPAN_WORDS)
 #define SPAN_OBJECTS 32u
 #define SPAN_BITS 40u
 #define PAGE SNAPSHOT_PAGE
@@ -92,21 +92,26 @@ static void join_metas(struct tcmalloc *g)
 
 /* --- spans --- */
 
+struct tcmalloc_span tcmalloc_span_of(const uint64_t words[TCMALLOC_SPAN_WORDS], unsigned page_shift)
+{
+	const uint64_t bits = words[SPAN_BITS / 8];
+
+	return (struct tcmalloc_span){ .lo = words[0] << page_shift, .bytes = words[1] << page_shift,
+				       .objects = words[SPAN_OBJECTS / 8], .used = bits & 0xffff,
+				       .class = bits >> 16 & 0xff, .place = bits >> 24 & 3,
+				       .sampled = bits >> 26 & 1 };
+}
+
 static bool read_span(struct tcmalloc *g, taddr at, struct tcmalloc_span *p)
 {
-	uint64_t page, pages, bits;
+	uint64_t words[TCMALLOC_SPAN_WORDS];
 
-	if (!tcmalloc_word(g, at, &page) || !tcmalloc_word(g, at + 8, &pages) ||
-	    !tcmalloc_word(g, at + SPAN_OBJECTS, &p->objects) || !tcmalloc_word(g, at + SPAN_BITS, &bits))
-		return false;
+	for (unsigned i = 0; i < TCMALLOC_SPAN_WORDS; i++)
+		if (!tcmalloc_word(g, at + 8 * i, &words[i]))
+			return false;
+	*p = tcmalloc_span_of(words, g->page_shift);
 	p->at = at;
-	p->lo = page << g->page_shift;
-	p->bytes = pages << g->page_shift;
-	p->used = bits & 0xffff;
-	p->class = bits >> 16 & 0xff;
-	p->place = bits >> 24 & 3;
-	p->sampled = bits >> 26 & 1;
-	return pages && (pages | page) >> (48 - g->page_shift) == 0;
+	return words[1] && (words[0] | words[1]) >> (48 - g->page_shift) == 0;
 }
 
 /* How many blocks it has; their bits. false: it cannot be so. */

@@ -16,6 +16,10 @@ from harness import everyday
 TOP = pathlib.Path(__file__).parent.parent.parent
 LIBRARIES = {"debian": pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"),
              **{v: TOP / f"build/jemalloc/libjemalloc-{v}.so" for v in ("5.2.1", "5.3.0")}}
+LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+# file; options
+OTHERS = {"tcmalloc": (LIB / "libtcmalloc_minimal.so.4", []), "mimalloc": (LIB / "libmimalloc.so.2", []),
+          "musl": (TOP / "build/victims/fates_child_musl", ["-x", TOP / "build/victims/fates_child_musl"])}
 FATES = TOP / os.environ.get("MM_BUILD", "build/release") / "tools/fates"
 
 
@@ -59,5 +63,17 @@ def test_fates_in_jemalloc(library, options):
     (three of 300 in ten): free writes nothing, and another block may have what was there."""
     if not LIBRARIES[library].exists():
         pytest.skip(f"optional: {LIBRARIES[library]} is not there")
-    assert_true(run_fates(14, ["-j", *options], LD_PRELOAD=str(LIBRARIES[library])),
+    assert_true(run_fates(14, ["-m", "jemalloc", *options], LD_PRELOAD=str(LIBRARIES[library])),
                 ("freed", "resized", "linked", "taken"), slow_taken_for_leaks=3)
+
+
+@pytest.mark.parametrize("options", everyday([["-t", "3", "-S", "2"]], [["-t", "1"], ["-t", "3", "-S", "2"], ["-a", "-S", "3"], ["-t", "8"]]))
+@pytest.mark.parametrize("malloc", OTHERS)
+def test_fates_in_other_mallocs(malloc, options):
+    """linked: in a list of free blocks."""
+    file, more = OTHERS[malloc]
+    if not file.exists():
+        pytest.skip(f"optional: {file} is not there")
+    preload = {} if more else {"LD_PRELOAD": str(file)}
+    assert_true(run_fates(everyday(8, 14), ["-m", malloc, *more, *options], **preload),
+                ("freed", "resized", "unmapped" if malloc == "musl" else "linked", "taken"), slow_taken_for_leaks=3)

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import time
@@ -121,6 +122,28 @@ def test_leaks_in_jemalloc_are_found(victim, seed):
     assert_rate(report, "site_leak_fast")
     assert_rate(report, "site_leak_middle")
     assert_no_false_leaks(report, target)
+    target.end()
+
+
+LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+OTHERS = {"tcmalloc": LIB / "libtcmalloc_minimal.so.4", "mimalloc": LIB / "libmimalloc.so.2", "musl": None}
+
+
+@pytest.mark.parametrize("malloc", everyday(["tcmalloc"], OTHERS))
+def test_leaks_in_other_mallocs_are_found(victim, malloc):
+    library = OTHERS[malloc]
+    if library and not library.exists():
+        pytest.skip(f"optional: not installed: {library}")
+    if not library and not shutil.which("musl-gcc"):
+        pytest.skip("optional: musl-gcc is not installed")
+    target = victim("sampled" if library else "sampled_musl", "-r", "20000", env=dict(os.environ, LD_PRELOAD=str(library or "")))
+    report = watch_for(target, everyday(8, 40))
+    assert_untouched(target)
+    assert_price_kept(report)
+    assert everyday({"site_leak_fast"}, {"site_leak_fast", "site_leak_middle"}) <= staying(report)
+    assert_rate(report, "site_leak_fast")
+    if everyday(False, True):
+        assert_no_false_leaks(report, target)
     target.end()
 
 

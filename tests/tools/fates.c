@@ -3,9 +3,10 @@
  * fates: how often attach/sampling/blocks/block_poll is right, on a child that notes when each block was
  * truly allocated and freed (fates_child.h).
  *
- *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-j]
+ *	fates [-s SECONDS] [-t THREADS] [-S SEED] [-a] [-m MALLOC] [-x PROGRAM]
  *
- * The blocks are glibc's, or (-j) those of the jemalloc that is in LD_PRELOAD.
+ * The blocks are glibc's, or (-m) those of another malloc: one that is in LD_PRELOAD, or that of a program
+ * (tests/victims/fates_child.c).
  *
  * The blocks that the child reports are tracked, at most FOLLOW at a time per place. Once three blocks of a
  * place were still the same at an age of 3 s, the child reports all its allocations (-a: not). Each fate, and
@@ -25,8 +26,11 @@
 #include <sys/wait.h>
 
 #include "attach/sampling/blocks/block_poll.h"
-#include "attach/sampling/blocks/glibc_heap.h"
-#include "attach/sampling/blocks/jemalloc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
+#include "attach/sampling/heaps/jemalloc_heap.h"
+#include "attach/sampling/heaps/mimalloc_heap.h"
+#include "attach/sampling/heaps/musl_heap.h"
+#include "attach/sampling/heaps/tcmalloc_heap.h"
 #include "base/addrmap.h"
 #include "report/sampling/survival.h"
 
@@ -266,14 +270,45 @@ static void print(const struct block_poll_sums *s)
  * The heap of process @pid, once it has reported a block: a child that was just forked has no TLS to be
  * found.
  */
-static int open_heap(pid_t pid, bool jemalloc)
+static int open_heap(pid_t pid, const char *name)
 {
 	const struct timespec pause = { 0, 1000000 };
-	struct jemalloc_map map;
+	struct block_heap_found found = { 0 };
+	int r = -1;
 
 	for (unsigned i = 0; i < 5000 && !atomic_load(&told->n); i++)
 		nanosleep(&pause, NULL);
-	return jemalloc ? jemalloc_heap_await(pid, &map, &heap) : glibc_heap_new(&heap);
+	if (!strcmp(name, "glibc"))
+		return glibc_heap_new(&heap);
+	for (unsigned i = 0; i < 100 && r < 0; i++) {
+		nanosleep(&pause, NULL);
+		if (!strcmp(name, "jemalloc"))
+			r = jemalloc_heap_open(pid, &found);
+		if (!strcmp(name, "tcmalloc"))
+			r = tcmalloc_heap_open(pid, &found);
+		if (!strcmp(name, "mimalloc"))
+			r = mimalloc_heap_open(pid, &found);
+		if (!strcmp(name, "musl"))
+			r = musl_heap_open(pid, &found);
+	}
+	if (r < 0)
+		fprintf(stderr, "fates: %d %s\n", r, found.why);
+	heap = found.heap;
+	return r;
+}
+
+/* In the child. */
+static int be_child(const char *program, int fd, unsigned threads, uint64_t seed)
+{
+	char file[32], t[16], s[24];
+
+	if (!program)
+		return run_child(threads, seed);
+	snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+	snprintf(t, sizeof(t), "%u", threads);
+	snprintf(s, sizeof(s), "%lu", seed);
+	execl(program, program, file, t, s, NULL);
+	return 2;
 }
 
 int main(int argc, char **argv)
@@ -281,11 +316,13 @@ int main(int argc, char **argv)
 	double seconds = 20;
 	unsigned threads = 1;
 	uint64_t seed = 1;
-	bool standing = true, jemalloc = false;
+	const char *name = "glibc", *program = NULL;
+	const int fd = memfd_create("fates", 0);
+	bool standing = true;
 	struct block_poll *f;
 	pid_t pid;
 
-	for (int c; (c = getopt(argc, argv, "s:t:S:aj")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "s:t:S:am:x:")) != -1;) {
 		if (c == 's')
 			seconds = atof(optarg);
 		else if (c == 't')
@@ -294,17 +331,21 @@ int main(int argc, char **argv)
 			seed = (uint64_t)atoi(optarg);
 		else if (c == 'a')
 			standing = false;
-		else if (c == 'j')
-			jemalloc = true;
+		else if (c == 'm')
+			name = optarg;
+		else if (c == 'x')
+			program = optarg;
 		else
 			return 2;
 	}
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (fd < 0 || ftruncate(fd, sizeof(*told)) < 0)
+		return 3;
+	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	addrmap_init(&truths, sizeof(uint32_t));
 	pid = told != MAP_FAILED && threads ? fork() : -1;
 	if (pid == 0)
-		_exit(run_child(threads, seed));
-	if (pid < 0 || open_heap(pid, jemalloc) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
+		_exit(be_child(program, fd, threads, seed));
+	if (pid < 0 || open_heap(pid, name) < 0 || block_poll_new(pid, over, NULL, &f) < 0) {
 		if (pid > 0)
 			kill(pid, SIGKILL);
 		return 3;

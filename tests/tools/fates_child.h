@@ -72,14 +72,14 @@ struct told {
 	struct truth all[TOLD];
 };
 
-struct block {
+struct owned {
 	uint64_t *at, *buffer;
 	struct truth *truth;		/* NULL: not reported */
 	uint64_t until_ns;
 };
 
 struct place {
-	struct block held[HELD];
+	struct owned held[HELD];
 	unsigned head, tail, told_now;
 	uint64_t second;
 	double due;
@@ -94,7 +94,7 @@ struct worker {
 static struct told *told;
 static unsigned workers_n;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;	/* protects the box below, and told */
-static struct block box[BOX];
+static struct owned box[BOX];
 static unsigned in_box;
 
 static uint64_t now_ns(void)
@@ -139,10 +139,14 @@ static bool is_told(struct place *p, uint32_t place, uint64_t now)
 	return atomic_load(&told->stands[place]) || p->told_now++ < (QUOTA + workers_n - 1) / workers_n;
 }
 
-/* The word before a block: glibc's. Before a block of jemalloc's there may be no memory. */
+/* The word before a block: glibc's or musl's. Before a block of another malloc's there may be no memory. */
 static uint64_t head_of(const uint64_t *at)
 {
-	return (uintptr_t)at % 4096 ? at[-1] : 0;
+#ifdef __GLIBC__
+	if ((uintptr_t)at % 4096 == 0)
+		return 0;
+#endif
+	return at[-1];
 }
 
 /* The block as a trap behind the call of malloc sees it. */
@@ -166,9 +170,9 @@ static struct truth *tell(const uint64_t *at, uint32_t place)
 /* --- one block --- */
 
 /* In a list, the previous block gets a pointer to the new one. */
-static void link_to_last(struct place *p, struct block *b)
+static void link_to_last(struct place *p, struct owned *b)
 {
-	const struct block *last = p->head != p->tail ? &p->held[(p->head - 1) % HELD] : NULL;
+	const struct owned *last = p->head != p->tail ? &p->held[(p->head - 1) % HELD] : NULL;
 
 	b->at[0] = 0;
 	b->at[1] = last ? (uintptr_t)last->at : 0;
@@ -176,7 +180,7 @@ static void link_to_last(struct place *p, struct block *b)
 		last->at[0] = (uintptr_t)b->at;
 }
 
-static void fill(uint64_t *rng, struct place *p, struct block *b, uint32_t place)
+static void fill(uint64_t *rng, struct place *p, struct owned *b, uint32_t place)
 {
 	static const char types[PLACES];
 	const enum begins begins = begins_of(place);
@@ -193,7 +197,7 @@ static void fill(uint64_t *rng, struct place *p, struct block *b, uint32_t place
 	b->at[1] = begins == BUFFER ? (uintptr_t)b->buffer : begins == DIFFER ? (uintptr_t)&types[place] : 1;
 }
 
-static void give(struct block *b)
+static void give(struct owned *b)
 {
 	if (b->truth)
 		atomic_store(&b->truth->dying_ns, now_ns());
@@ -203,7 +207,7 @@ static void give(struct block *b)
 		atomic_store(&b->truth->death_ns, now_ns());
 }
 
-static void hand_over(uint64_t *rng, struct block *b)
+static void hand_over(uint64_t *rng, struct owned *b)
 {
 	bool taken = false;
 
@@ -230,11 +234,11 @@ static void take(struct worker *w, uint32_t place, uint64_t now)
 	static const uint64_t lives_ns[] = { LIVES(X) };
 #undef X
 	struct place *p = &w->places[place];
-	struct block *b = &p->held[p->head % HELD];
+	struct owned *b = &p->held[p->head % HELD];
 
 	if (p->head - p->tail == HELD)
 		return;
-	*b = (struct block){ .at = malloc(size_of(place) + (rnd(&w->rng) & 1) * 16), .until_ns = now + lives_ns[lives_of(place)] };
+	*b = (struct owned){ .at = malloc(size_of(place) + (rnd(&w->rng) & 1) * 16), .until_ns = now + lives_ns[lives_of(place)] };
 	if (!b->at)
 		_exit(3);
 	if (lives_of(place) == FOREVER)
@@ -286,10 +290,10 @@ static void *help(void *arg)
 {
 	const struct timespec pause = { 0, 20000000 };
 	struct worker *w = arg;
-	struct block mine[8], last;
+	struct owned mine[8], last;
 
 	for (unsigned i = 0; i < 8; i++) {
-		mine[i] = (struct block){ .at = malloc(size_of(HELPERS)) };
+		mine[i] = (struct owned){ .at = malloc(size_of(HELPERS)) };
 		mine[i].truth =
 			is_told(&w->places[HELPERS], HELPERS, now_ns()) ? tell(mine[i].at, HELPERS) : NULL;
 	}
@@ -323,8 +327,10 @@ static int run_child(unsigned threads, uint64_t seed)
 		if (pthread_create(&workers[threads].thread, NULL, help, &workers[threads]))
 			return 3;
 		pthread_join(workers[threads].thread, NULL);
+#ifdef __GLIBC__
 		if (i % 32 == 0)
 			malloc_trim(0);
+#endif
 	}
 	return 3;
 }

@@ -85,6 +85,17 @@ static atomic_bool ending, telling;
 static uint64_t start_ns;
 static size_t in_use_before;
 
+/* By malloc's own count; musl has none. */
+static size_t in_use(void)
+{
+#ifdef __GLIBC__
+	return mallinfo2().uordblks + mallinfo2().hblkhd;
+#else
+	return 0;
+#endif
+}
+
+
 /* --- one block --- */
 
 static bool begins_alike(unsigned site)
@@ -399,7 +410,7 @@ static void tell_truth(void)
 	for (unsigned i = 0; i < NSITES; i++)
 		c[i] = total_of(i);
 	pairs = all_pairs();
-	grown = mallinfo2().uordblks + mallinfo2().hblkhd - in_use_before;
+	grown = in_use() - in_use_before;
 	now = now_ns();
 	lock_all(false);
 	for (unsigned i = 0; i < NSITES; i++)
@@ -501,7 +512,7 @@ static void start(void)
 	if (workers == MAP_FAILED)
 		victim_die("mmap");
 	start_ns = now_ns();
-	in_use_before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	in_use_before = in_use();
 	for (unsigned i = 0; i < opt.threads; i++) {
 		workers[i].rng = opt.seed * 0x9e3779b97f4a7c15u ^ (i + 1);
 		stagger(&workers[i]);

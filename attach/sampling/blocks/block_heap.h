@@ -2,7 +2,7 @@
 /*
  * block_heap: what an allocator must answer about its blocks for a sampled watch: "is this block, which was
  * seen when it was given out, still in use?" It is asked from outside, while all threads run: glibc_heap.h,
- * jemalloc_heap.h.
+ * jemalloc_heap.h, tcmalloc_heap.h.
  *
  *	born	a block was just given out: its size, and what is to be stored of it
  *	look	at many tracked blocks at once: a sign of each, and its first words
@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "attach/sampling/blocks/remote_read.h"
 #include "attach/sampling/blocks/tracked_block.h"
@@ -33,6 +34,8 @@ enum block_sign {
 	BLOCK_UNMAPPED,			/* its page was returned to the kernel */
 	BLOCK_SIGNS,
 };
+
+#define BLOCK_LOOKS 256u	/* blocks that are looked at together */
 
 /* A look at a tracked block. */
 struct block_look {
@@ -61,16 +64,31 @@ struct block_birth {
 	uint64_t bytes;			/* with the allocator's own; a multiple of 8 */
 	uint64_t usable;		/* without */
 	bool mapped;			/* it has a mapping of its own, if it is glibc's */
+	uint32_t mark;			/* its heap's own */
 	struct chunkstate words;	/* when it was given out; none: not known */
 };
 
 struct block_heap {
 	/* false: the block is none of this heap's. */
 	bool (*born)(struct block_heap *h, const struct block_hit *hit, struct block_birth *out);
-	/* Look at those of @looks whose block is of this heap. 0 or as remote_read_now(). */
+	/* Look at those of @looks, at most BLOCK_LOOKS, whose block is of this heap. 0 or as remote_read_now(). */
 	int (*look)(struct block_heap *h, struct remote_read *g, struct block_look *looks, size_t n);
 	void (*free)(struct block_heap *h);
 };
+
+/* --- which are there --- */
+
+struct block_heap_found {
+	struct block_heap *heap;	/* the caller's to free */
+	taddr data_lo, data_hi;		/* the data of the file that its allocator is in */
+	char why[256];			/* one is there that cannot be asked: why not; "": none is */
+};
+
+/*
+ * Look for an allocator in process @pid, which runs on. 0; -ENOENT: it is not there, or cannot be read as it is
+ * now (`why`); -ENOTSUP: it is there, and cannot be asked (`why`); or another -errno.
+ */
+typedef int block_heap_open(pid_t pid, struct block_heap_found *out);
 
 static inline void block_heap_free(struct block_heap *h)
 {

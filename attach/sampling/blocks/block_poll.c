@@ -11,7 +11,6 @@
 #include "base/minheap.h"
 
 #define MS 1000000u
-#define BATCH 256u		/* blocks that are looked at together */
 #define AGES 23u /* looks at increasing ages; after them, looks are BLOCK_POLL_LONGEST_NS apart */
 
 struct block_poll {
@@ -26,7 +25,7 @@ struct block_poll {
 	uint64_t ages_ns[AGES];
 	bool lost;
 	struct block_poll_sums sums;
-	struct block_look looked[BATCH];
+	struct block_look looked[BLOCK_LOOKS];
 };
 
 /* --- when to look --- */
@@ -126,7 +125,7 @@ static void begin(struct tracked_block *b, const struct block_birth *birth, uint
 {
 	*b = (struct tracked_block){
 		.heap = birth->heap, .addr = birth->addr, .birth_ns = birth_ns, .stack = stack,
-		.units = (uint32_t)(birth->bytes / TRACKED_UNIT), .state = birth->words,
+		.units = (uint32_t)(birth->bytes / TRACKED_UNIT), .mark = birth->mark, .state = birth->words,
 		.flags = birth->mapped ? TRACKED_MAPPED : 0,
 	};
 }
@@ -303,7 +302,7 @@ void block_poll(struct block_poll *f, uint64_t now_ns)
 	while (block_poll_next_ns(f) <= now_ns) {
 		size_t n = 0;
 
-		while (n < BATCH && block_poll_next_ns(f) <= now_ns)
+		while (n < BLOCK_LOOKS && block_poll_next_ns(f) <= now_ns)
 			f->looked[n++].addr = take_due(f, now_ns);
 		look_at(f, n, false, now_ns);
 	}
@@ -317,7 +316,7 @@ void block_poll_end(struct block_poll *f, uint64_t now_ns)
 	while (f->n) {
 		size_t n = 0;
 
-		for (; n < BATCH && n < f->n; n++)
+		for (; n < BLOCK_LOOKS && n < f->n; n++)
 			f->looked[n].addr = f->blocks[f->n - 1 - n].addr;
 		look_at(f, n, true, now_ns);
 	}

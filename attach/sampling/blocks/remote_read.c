@@ -91,7 +91,7 @@ static size_t fill(struct remote_read_piece *pieces, size_t n, size_t *i, struct
 		struct remote_read_piece *p = &pieces[*i];
 		struct iovec *last = *nthere ? &there[*nthere - 1] : NULL;
 
-		if (p->got != REMOTE_READ_DONE)
+		if (!remote_read_has(p))
 			continue;
 		here[k] = (struct iovec){ p->to, p->n };
 		read[k++] = p;
@@ -144,7 +144,8 @@ int remote_read_now(struct remote_read *g, struct remote_read_piece *pieces, siz
 
 	addrmap_clear(&g->pages);
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = find_pages(g, &pieces[i]);
+		if (pieces[i].n)
+			r = find_pages(g, &pieces[i]);
 	for (size_t i = 0; i < n && r == 0;) {
 		size_t nthere, k = fill(pieces, n, &i, here, there, &nthere, read);
 

@@ -14,6 +14,7 @@
 #ifndef MM_REMOTE_READ_H
 #define MM_REMOTE_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,9 +35,19 @@ enum remote_read_result {
 struct remote_read_piece {
 	taddr at;
 	void *to;
-	uint32_t n;		/* at most a page */
+	uint32_t n;		/* at most a page; 0: nothing to be read */
 	enum remote_read_result got;
 };
+
+static inline struct remote_read_piece remote_read_piece(taddr at, void *to, uint64_t n)
+{
+	return (struct remote_read_piece){ .at = at, .to = to, .n = (uint32_t)n, .got = REMOTE_READ_FAILED };
+}
+
+static inline bool remote_read_has(const struct remote_read_piece *p)
+{
+	return p->n && p->got == REMOTE_READ_DONE;
+}
 
 struct remote_read {
 	pid_t pid;
@@ -52,7 +63,7 @@ must_check int remote_read_open(struct remote_read *g, pid_t pid);
 void remote_read_close(struct remote_read *g);
 
 /*
- * Read all @pieces (below 2^47), and set `got` of each. 0; -ESRCH (or it has exec'd), -EPERM, -ENOMEM: none
+ * Read all @pieces (below 2^47), and set `got` of each that is not empty. 0; -ESRCH (or it has exec'd), -EPERM, -ENOMEM: none
  * is set.
  */
 must_check int remote_read_now(struct remote_read *g, struct remote_read_piece *pieces, size_t n);

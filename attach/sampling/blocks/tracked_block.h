@@ -28,6 +28,7 @@ struct tracked_block {
 	uint32_t doubt_ms, joined_ms;
 	uint32_t next;			/* number of its next look */
 	uint32_t units;			/* its size, in units of TRACKED_UNIT bytes */
+	uint32_t mark;			/* its heap's own */
 	uint32_t stack;
 	uint32_t place;			/* index in the queue */
 	uint16_t looks;

@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "attach/sampling/blocks/glibc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
 
 #define PAGE 4096u
 #define PAGES 64u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/thread_tls.h"
+#include "attach/sampling/heaps/thread_tls.h"
 
 #include <dirent.h>
 #include <errno.h>

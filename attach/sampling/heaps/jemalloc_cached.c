@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/jemalloc_cached.h"
+#include "attach/sampling/heaps/jemalloc_cached.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-#include "attach/sampling/blocks/thread_tls.h"
+#include "attach/sampling/heaps/thread_tls.h"
 #include "base/grow.h"
 #include "heap/jemalloc/jemalloc_sizes.h"
 

@@ -20,18 +20,8 @@
 #include <sys/types.h>
 
 #include "attach/sampling/blocks/block_heap.h"
-#include "heap/jemalloc/jemalloc_map.h"
 
-/*
- * Find jemalloc in process @pid, which runs on. 0; -ENOENT: none that can be read (map->unread, if one is
- * there); -ENODATA: no thread's cache was found; or -errno. @map: what was found; the heap has a copy.
- */
-must_check int jemalloc_heap_new(pid_t pid, struct jemalloc_map *map, struct block_heap **out);
-
-/*
- * The same where one is known to be there: it may have begun a moment ago, or be changing its page map. Looks again
- * for a fifth of a second.
- */
-must_check int jemalloc_heap_await(pid_t pid, struct jemalloc_map *map, struct block_heap **out);
+/* As block_heap.h has it. */
+must_check int jemalloc_heap_open(pid_t pid, struct block_heap_found *out);
 
 #endif

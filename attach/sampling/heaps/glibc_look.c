@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/glibc_look.h"
+#include "attach/sampling/heaps/glibc_look.h"
 
 #include <string.h>
 
@@ -10,11 +10,6 @@
 enum which { HEAD, REST, NEXT }; /* pieces that are read first; REST: words beyond the page of the head */
 enum which_more { BEFORE, AGAIN, LINK };
 
-static void piece(struct remote_read_piece *p, taddr at, void *to, uint64_t n)
-{
-	*p = (struct remote_read_piece){ .at = at, .to = to, .n = (uint32_t)n, .got = REMOTE_READ_FAILED };
-}
-
 void glibc_look_ask(struct glibc_look *k, uint64_t head)
 {
 	const taddr addr = k->addr, page_end = (addr - LEAD) / PAGE * PAGE + PAGE;
@@ -23,9 +18,9 @@ void glibc_look_ask(struct glibc_look *k, uint64_t head)
 	const taddr end = addr + words * 8, first_end = end < page_end ? end : page_end;
 
 	*k = (struct glibc_look){ .addr = addr, .head = head, .look.block = addr };
-	piece(&k->pieces[HEAD], addr - LEAD, &k->look.prev_size, first_end - (addr - LEAD));
-	piece(&k->pieces[REST], first_end, &k->look.words[(first_end - addr) / 8], end - first_end);
-	piece(&k->pieces[NEXT], addr + size - 8, &k->look.next_head, chunkstate_mapped(head) ? 0 : 8);
+	k->pieces[HEAD] = remote_read_piece(addr - LEAD, &k->look.prev_size, first_end - (addr - LEAD));
+	k->pieces[REST] = remote_read_piece(first_end, &k->look.words[(first_end - addr) / 8], end - first_end);
+	k->pieces[NEXT] = remote_read_piece(addr + size - 8, &k->look.next_head, chunkstate_mapped(head) ? 0 : 8);
 }
 
 /* Read the pieces of some blocks, without empty ones, and copy the results back. */
@@ -49,7 +44,7 @@ static int read_pieces(struct remote_read *g, struct glibc_look *looked, size_t 
 
 static bool has(const struct glibc_look *k, unsigned which)
 {
-	return k->pieces[which].n && k->pieces[which].got == REMOTE_READ_DONE;
+	return remote_read_has(&k->pieces[which]);
 }
 
 static void take_first(struct glibc_look *k)
@@ -74,15 +69,15 @@ static void ask_more(struct glibc_look *k)
 		return;
 	k->before = chunkstate_before(&k->look);
 	if (k->before) {
-		piece(&k->pieces[BEFORE], k->before, &k->before_head, 8);
-		piece(&k->pieces[AGAIN], k->addr - LEAD, k->again, LEAD);
+		k->pieces[BEFORE] = remote_read_piece(k->before, &k->before_head, 8);
+		k->pieces[AGAIN] = remote_read_piece(k->addr - LEAD, k->again, LEAD);
 	}
 	if (!chunkstate_link(&k->look, &to))
 		return;
 	k->list_end = !to;
 	k->link = to;
 	if (to)
-		piece(&k->pieces[LINK], to - 8, &k->link_head, 8);
+		k->pieces[LINK] = remote_read_piece(to - 8, &k->link_head, 8);
 }
 
 int glibc_look_read(struct remote_read *g, struct glibc_look *looked, size_t n)

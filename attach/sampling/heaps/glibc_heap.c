@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/glibc_heap.h"
+#include "attach/sampling/heaps/glibc_heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "attach/sampling/blocks/glibc_look.h"
+#include "attach/sampling/heaps/glibc_look.h"
 #include "heap/glibc/tcachekey.h"
 
 #define JOINED_MS 500u		/* for so long a block must have looked joined */
 #define ALIGN 16u
 #define PAGE 4096u
 #define HIGHEST (1ull << 47)
-#define ROOM 256u		/* blocks that are looked at together */
 
 struct glibc_heap {
 	struct block_heap heap;
 	struct tcachekey key;
-	struct glibc_look looks[ROOM];
-	struct block_look *of[ROOM];	/* which look each belongs to */
+	struct glibc_look looks[BLOCK_LOOKS];
+	struct block_look *of[BLOCK_LOOKS];	/* which look each belongs to */
 };
 
 /* --- when it is given out --- */
@@ -92,40 +91,34 @@ static enum block_sign sign_of(struct glibc_heap *h, struct block_look *l, const
 	return l->b->flags & TRACKED_JOINED ? BLOCK_UNSEEN : BLOCK_IN_USE;
 }
 
-static int look_some(struct glibc_heap *h, struct remote_read *g, size_t n)
+static void note(struct glibc_heap *h, size_t i)
 {
-	int r = glibc_look_read(g, h->looks, n);
+	struct block_look *l = h->of[i];
 
-	for (size_t i = 0; i < n && r == 0; i++) {
-		struct block_look *l = h->of[i];
-
-		chunkstate_keep(&h->looks[i].look, &l->now);
-		l->sign = sign_of(h, l, &h->looks[i]);
-		l->away = h->looks[i].away;
-	}
-	return r;
+	chunkstate_keep(&h->looks[i].look, &l->now);
+	l->sign = sign_of(h, l, &h->looks[i]);
+	l->away = h->looks[i].away;
 }
 
 static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
 {
 	struct glibc_heap *h = (struct glibc_heap *)heap;
-	size_t some = 0;
-	int r = 0;
+	size_t own = 0;
+	int r;
 
-	for (size_t i = 0; i < n && r == 0; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct tracked_block *b = looks[i].b;
 
 		if (b->heap != heap)
 			continue;
-		h->of[some] = &looks[i];
-		h->looks[some].addr = b->addr;
-		glibc_look_ask(&h->looks[some++], tracked_bytes(b) | (b->flags & TRACKED_MAPPED ? 2 : 0));
-		if (some == ROOM) {
-			r = look_some(h, g, some);
-			some = 0;
-		}
+		h->of[own] = &looks[i];
+		h->looks[own].addr = b->addr;
+		glibc_look_ask(&h->looks[own++], tracked_bytes(b) | (b->flags & TRACKED_MAPPED ? 2 : 0));
 	}
-	return r == 0 && some ? look_some(h, g, some) : r;
+	r = glibc_look_read(g, h->looks, own);
+	for (size_t i = 0; i < own && r == 0; i++)
+		note(h, i);
+	return r;
 }
 
 /* --- --- */

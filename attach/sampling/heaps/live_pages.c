@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/sampling/blocks/live_pages.h"
+#include "attach/sampling/heaps/live_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#include "base/procmaps.h"
+#include "heap/datamaps.h"
 
 #define PART 512u		/* pages whose entries are read together */
 #define PRESENT (1ull << 63)
@@ -93,4 +96,75 @@ void live_pages_close(struct live_pages *p)
 	if (p->pagemap >= 0)
 		close(p->pagemap);
 	p->pagemap = -1;
+}
+
+/* --- what is looked for there --- */
+
+/* [lo, hi), whose pages are in memory, becomes a piece. What cannot be read is left out. */
+static int add_piece(struct live_pages *p, struct snapshot *s, taddr lo, taddr hi)
+{
+	const size_t size = hi - lo;
+	void *bytes = p->read + size / SNAPSHOT_PAGE <= LIVE_PAGES_MOST ? malloc(size) : NULL;
+	const struct iovec here = { bytes, size }, there = { (void *)(uintptr_t)lo, size };
+
+	if (!bytes)
+		return 0;
+	if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)size) {
+		free(bytes);
+		return 0;
+	}
+	p->read += size / SNAPSHOT_PAGE;
+	if (snapshot_own(s, bytes, 0) < 0) {
+		free(bytes);
+		return -ENOMEM;
+	}
+	return snapshot_add_piece(s, lo, size, bytes);
+}
+
+static int add_mapping(struct live_pages *p, struct snapshot *s, const struct mapping *m)
+{
+	taddr lo = m->lo;
+	int r = 0;
+
+	for (taddr at = m->lo; at < m->hi && r == 0; at += SNAPSHOT_PAGE) {
+		if (is_present(p, at / SNAPSHOT_PAGE))
+			continue;
+		r = lo < at ? add_piece(p, s, lo, at) : 0;
+		lo = at + SNAPSHOT_PAGE;
+	}
+	return r == 0 && lo < m->hi ? add_piece(p, s, lo, m->hi) : r;
+}
+
+static int add_data(struct live_pages *p, struct snapshot *s)
+{
+	struct datamaps data = datamaps_of(&s->maps);
+	const struct mapping *m, *file;
+	int r = 0;
+
+	while (r == 0 && (m = datamaps_next(&data, &file)))
+		r = add_mapping(p, s, m);
+	return r < 0 ? r : snapshot_seal(s);
+}
+
+int live_pages_find(pid_t pid, int (*find)(const struct snapshot *s, void *out), void *out)
+{
+	struct live_pages pages;
+	struct snapshot s;
+	char path[64];
+	int r = live_pages_open(&pages, pid);
+
+	if (r < 0)
+		return r;
+	snapshot_init(&s);
+	s.pid = pid;
+	s.source = &pages.source;
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	r = procmaps_read(path, &s.maps);
+	if (r == 0)
+		r = add_data(&pages, &s);
+	if (r == 0)
+		r = find(&s, out);
+	snapshot_fini(&s);
+	live_pages_close(&pages);
+	return r;
 }

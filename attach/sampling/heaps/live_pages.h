@@ -29,4 +29,11 @@ struct live_pages {
 must_check int live_pages_open(struct live_pages *p, pid_t pid);
 void live_pages_close(struct live_pages *p);
 
+/*
+ * Have @find look for something in the memory of process @pid: in a snapshot that has the data of the program
+ * and its libraries, as far as it is in memory; all else is read as @find asks for it. What @find returns, or
+ * -errno.
+ */
+must_check int live_pages_find(pid_t pid, int (*find)(const struct snapshot *s, void *out), void *out);
+
 #endif
