@@ -20,6 +20,8 @@
 #define MORE_OFTEN 2.5
 #define HOLDS_PART 4		/* at most one part in so many of the budget is spent on holding threads */
 #define HOLD_PAUSE_NS 50000000ull
+/* so many threads are held in a row: the round of a hot site is over sooner than the next hold is paid for */
+#define HOLDS 4u
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
 {
@@ -50,11 +52,11 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
 	/* a thread that is held there now would get no answer */
-	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
+	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
-		sampling_sites_hold(p->sites, outer, false);
+		sampling_sites_hold(p->sites, outer, 0);
 		if (outer->role == SAMPLING_TRIAL)
 			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
 	}
@@ -183,7 +185,7 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 
 		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
-		sampling_sites_hold(p->sites, to_be_held(p, t), true);
+		sampling_sites_hold(p->sites, to_be_held(p, t), HOLDS);
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
