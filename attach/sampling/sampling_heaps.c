@@ -9,6 +9,8 @@
 #include "attach/target/linker.h"
 #include "base/log.h"
 
+#define LOOKS 20u	/* for a second malloc: each reads the data of all files */
+
 static void refuse(const struct module *m, const char *why)
 {
 	if (*why)
@@ -68,10 +70,12 @@ int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_hea
 	r = open_jemalloc(pid, !glibc, &map, &out->jemalloc, why, sizeof(why));
 	if (r == -ENOMEM)
 		return r;
-	if (glibc && *why)
+	if (glibc && r == -ENOTSUP)
 		log_warn("blocks of a second malloc will not be seen: %s", why);
-	if (glibc)
+	if (glibc) {
+		out->looks = out->jemalloc || r == -ENOTSUP ? 0 : LOOKS;
 		return glibc_heap_new(&out->glibc);
+	}
 	if (out->jemalloc && has(m, map.data_lo))
 		return 0;
 	refuse(m, why);
@@ -89,8 +93,29 @@ void sampling_heaps_close(struct sampling_heaps *h)
  * The page map knows all of jemalloc's blocks; a word before a block of jemalloc's may look like glibc's
  * head.
  */
-bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
+bool sampling_heaps_born(struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
 {
-	return (h->jemalloc && h->jemalloc->born(h->jemalloc, hit, out)) ||
-	       (h->glibc && h->glibc->born(h->glibc, hit, out));
+	if ((h->jemalloc && h->jemalloc->born(h->jemalloc, hit, out)) ||
+	    (h->glibc && h->glibc->born(h->glibc, hit, out)))
+		return true;
+	h->strange++;
+	return false;
+}
+
+void sampling_heaps_again(struct sampling_heaps *h, pid_t pid)
+{
+	struct jemalloc_map map = { 0 };
+	char why[256];
+	int r;
+
+	if (!h->looks || !h->strange)
+		return;
+	h->strange = 0;
+	h->looks--;
+	r = open_jemalloc(pid, false, &map, &h->jemalloc, why, sizeof(why));
+	if (r == 0 || r == -ENOTSUP)
+		h->looks = 0;
+	/* what is only just beginning, or changes its page map, can be read a moment later */
+	if (!h->looks && *why)
+		log_warn("blocks of a second malloc were not seen: %s", why);
 }

@@ -20,7 +20,7 @@
  * another offset if it was planted before it was known that the wrapper puts a header of its own in front
  * of the block.
  */
-static bool describe(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
+static bool describe(struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
 		     taddr block, struct block_birth *out)
 {
 	struct block_hit what = { .addr = block };
