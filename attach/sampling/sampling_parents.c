@@ -81,7 +81,9 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 }
 
 /*
- * A trial pays if several callers share the site; or if several callers of its one caller do, and it is hot.
+ * A trial pays if several callers share the site; or if it is hot, and several callers of its one caller share
+ * it. Of a hot site, callers that are a thousand times rarer than the one that is seen are not: so one trial
+ * pays in any case.
  */
 static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
 {
@@ -90,10 +92,10 @@ static bool pays(const struct sampling_parents *p, struct sampling_site *site, t
 	if (!site->caller)
 		site->caller = caller;
 	site->callers |= caller != site->caller;
-	if (site->tries >= TRIES || (!site->callers && site->nstacks < 2) || !is_direct(p, caller))
+	if (site->tries >= TRIES || !is_direct(p, caller))
 		return false;
 	sampling_sites_sums(p->sites, site, &sums);
-	return site->callers || sums.full;
+	return site->callers || (sums.full && (site->nstacks > 1 || !site->tries));
 }
 
 static bool is_outer(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
@@ -218,11 +220,11 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, ui
 	return link_lead(p->sites->planting->link, hit, number);
 }
 
-int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block,
-			  uint64_t size, taddr caller)
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
+			  const struct block_birth *block, taddr caller)
 {
-	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size,
-					    hit->head.time_ns };
+	const struct sampling_last last = { block->addr, hit->regs.rsp, p->sites->all[i].function,
+					    block->bytes, hit->head.time_ns, block->has_start };
 	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
 	uint32_t number =
 		t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
@@ -251,12 +253,13 @@ static void weigh(struct sampling_trial *t, const struct sampling_last *last, co
 	uint64_t delta = hit->regs.rax - last->block;
 	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
 
-	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta)) {
+	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta && !last->has_start)) {
 		t->other += is_of_that_call(last, hit);
 		return;
 	}
 	t->depth = !t->same || t->depth == depth ? depth : 0;
-	t->delta = (uint32_t)delta;
+	if (delta > t->delta)
+		t->delta = (uint32_t)delta;
 	t->same++;
 }
 

@@ -34,7 +34,7 @@ static void a_jemalloc_that_begins_later_is_found(void **state)
 	struct sampling_heaps h = { .looks = 20 };
 	struct block_birth birth;
 	struct block_hit hit;
-	void *block = malloc(100);
+	void *block = malloc(100), *large;
 
 	(void)state;
 	if (!has_jemalloc)
@@ -47,6 +47,14 @@ static void a_jemalloc_that_begins_later_is_found(void **state)
 	assert_true(sampling_heaps_born(&h, &hit, &birth));
 	assert_ptr_equal(birth.heap, h.jemalloc);
 	assert_int_equal(birth.bytes, 112);
+	/* what a wrapper returned that keeps a header of varying length in front */
+	hit = (struct block_hit){ .addr = (uintptr_t)block - 2, .inside = (uintptr_t)block + 3 };
+	assert_true(sampling_heaps_born(&h, &hit, &birth));
+	assert_true(birth.addr == (uintptr_t)block && birth.has_start);
+	large = malloc(1 << 20);
+	hit = (struct block_hit){ .addr = (uintptr_t)large + 8, .inside = (uintptr_t)large + 17 };
+	assert_true(sampling_heaps_born(&h, &hit, &birth) && birth.addr == (uintptr_t)large);
+	free(large);
 	sampling_heaps_close(&h);
 	free(block);
 }
