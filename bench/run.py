@@ -35,6 +35,7 @@ import others
 import pauses
 import real
 import redis
+import redis_leak
 import sampled
 import script_stacks
 import shell
@@ -303,6 +304,15 @@ def measure_seeds(plan):
     return [Row(**row) for row in sampled.seeds(plan)]
 
 
+def measure_jemalloc(plan):
+    return [Row(**row) for row in sampled.jemalloc(plan)]
+
+
+def measure_redis_leak(plan):
+    """Five rounds at most, of a minute each."""
+    return [Row(**row) for row in redis_leak.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+
+
 def measure_services(plan):
     return [Row(**row) for row in sampled.services(plan)]
 
@@ -375,7 +385,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {
     "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
-    "quota": measure_quota, "redis": measure_redis, "idle": measure_idle, "fair": measure_fair,
+    "quota": measure_quota, "redis": measure_redis, "redis_leak": measure_redis_leak, "jemalloc": measure_jemalloc, "idle": measure_idle, "fair": measure_fair,
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
@@ -385,7 +395,7 @@ MEASUREMENTS = {
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
-LONG = ["rounds", "seeds", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
+LONG = ["rounds", "seeds", "jemalloc", "redis_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 

@@ -2,10 +2,11 @@
 """What --budget 1% finds, and whether it is true: minutes of watching, so it runs only if named with --only.
 
 seeds: tests/victims/sampled (200,000 pairs a second, 53 allocation sites, three of which leak), ten runs with
-different random seeds. services: glusterfs and ovs-vswitchd, which leak while they are busy
+different random seeds. jemalloc: the same with Debian's jemalloc, preloaded. services: glusterfs and ovs-vswitchd, which leak while they are busy
 (tests/real/recipes/lossy.py).
 """
 import contextlib
+import pathlib
 import statistics
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from service import missing  # noqa: E402
 
 SEEDS = 10
 SEED_S, SERVICE_S = 45, 180  # of a watch, unless given
+JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 LEAKS = ("site_leak_fast", "site_leak_middle", "site_leak_slow")
 
 
@@ -33,8 +35,8 @@ class Sampling(budget.Sampling):
 
 
 class Service(Talk):
-    def __init__(self, seed):
-        super().__init__(budget.VICTIM, "-s", seed)
+    def __init__(self, seed, preload):
+        super().__init__("env", f"LD_PRELOAD={preload}", budget.VICTIM, "-s", seed)
         self.pid = int(self.first.split()[1])
 
 
@@ -50,9 +52,10 @@ def told_of(report, place):
     return next((g for g in leaks if any(f["function"] == place for f in g["stack"])), None)
 
 
-def one_seed(seed, seconds):
-    """For each leak: None (not found), or whether the truth is in its interval; and the run."""
-    with Service(seed) as service:
+def one_seed(seed, seconds, preload):
+    """For each leak: None (not found), or whether the truth is in its interval; other groups that are reported
+    as leaking; and the run."""
+    with Service(seed, preload) as service:
         before, began = budget.made(service)
         with Sampling(service) as tracer:
             time.sleep(seconds)
@@ -62,29 +65,43 @@ def one_seed(seed, seconds):
         group, rate = told_of(tracer.report, place), (after[place] - before[place]) / (ended - began)
         had.append(group
                    and inside(group["estimate"]["allocs_per_minute"], group["estimate"]["at_least"], rate))
-    return had, tracer.run["budget"]
+    others = sum(g["turnover"] == "stays" and not any(f["function"] in LEAKS for f in g["stack"])
+                 for g in tracer.report["groups"])
+    return had, others, tracer.run["budget"]
 
 
-def seeds(plan):
+def seeds(plan, name="seeds", preload=""):
     """The rows of the table, as keyword arguments of run.py's Row."""
     seconds = plan.seconds or SEED_S
-    runs = [one_seed(seed, seconds) for seed in range(1, SEEDS + 1)]
-    judged = [had for leaks, _ in runs for had in leaks if had is not None]
+    runs = [one_seed(seed, seconds, preload) for seed in range(1, SEEDS + 1)]
+    judged = [had for leaks, _, _ in runs for had in leaks if had is not None]
     what = f"--budget 1%, {SEEDS} seeds of {seconds} s"
     yield {
-        "name": "seeds/found", "what": f"{what}: of the three leaks, found",
-        "values": [sum(had is not None for had in leaks) for leaks, _ in runs]
+        "name": f"{name}/found", "what": f"{what}: of the three leaks, found",
+        "values": [sum(had is not None for had in leaks) for leaks, _, _ in runs]
+    }
+    yield {
+        "name": f"{name}/others", "what": "of the other groups, reported as leaking",
+        "values": [others for _, others, _ in runs]
     }
     if judged:
         yield {
-            "name": "seeds/intervals", "what": "of the intervals of those found, with the truth in them",
+            "name": f"{name}/intervals", "what": "of the intervals of those found, with the truth in them",
             "unit": "%", "values": [100 * statistics.mean(judged)], "at_least": 90
         }
     yield {
-        "name": "seeds/worst", "what": "stopped in the worst ten seconds of all of them, as told",
-        "unit": "%", "values": [100 * max(run["worst_ten_seconds"] for _, run in runs)],
+        "name": f"{name}/worst", "what": "stopped in the worst ten seconds of all of them, as told",
+        "unit": "%", "values": [100 * max(run["worst_ten_seconds"] for _, _, run in runs)],
         "at_most": budget.PROMISE
     }
+
+
+def jemalloc(plan):
+    """The rows, if that library is there."""
+    if JEMALLOC.exists():
+        yield from seeds(plan, "jemalloc", JEMALLOC)
+    else:
+        print(f"bench: not installed: {JEMALLOC}", file=sys.stderr)
 
 
 def busy(begin, seconds):

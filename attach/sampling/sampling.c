@@ -223,6 +223,7 @@ static void decide(struct sampling *s, uint64_t now_ns)
 		.stop_ns = atomic_load(&sh->budget.trap_stop_ns),
 	};
 
+	sampling_heaps_again(&s->heaps, s->pid);
 	sampling_sites_note_exposed(&s->sites, now_ns - s->stacks.begin_ns);
 	sampling_stacks_survey(&s->stacks);
 	sampling_rounds_decide(&s->rounds, &s->sites, &s->stacks, &costs);

@@ -29,6 +29,22 @@ void sampling_facts_forget(struct recorder *r, const struct sampling_sites *site
 	sampling_facts_block(r, sites, stack, &f, now_ns);
 }
 
+/*
+ * Which part of the run is late: the last fifth. If nothing was seen in it, and the site's trap was planted
+ * too briefly for that to mean anything (the budget was used up, say), it is the last half.
+ */
+static double late_part(const struct sampling_stack *stack, const struct sampling_site *site,
+			const struct site_stats_sums *sums, uint64_t age_ns)
+{
+	const uint64_t exposed_us = sampling_spans_surely_late(&site->exposed, age_ns, SAMPLING_LATE);
+	const double expected =
+		sums->exposed_us ? (double)stack->seen * (double)exposed_us / (double)sums->exposed_us : 0;
+
+	return expected >= SURVIVAL_EXPECTED || sampling_spans_late(&stack->when, age_ns, SAMPLING_LATE) >= 0.5
+		       ? SAMPLING_LATE
+		       : SAMPLING_LATE_MOST;
+}
+
 static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		      const struct sampling_stacks *stacks, const struct sampling_stack *stack,
 		      const struct site_stats_sums *sums, uint64_t now_ns)
@@ -36,6 +52,7 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 	const struct sampling_site *site = &sites->all[stack->site];
 	uint32_t family = family_of(sites, stack);
 	const uint64_t age_ns = now_ns - stacks->begin_ns;
+	const double late = late_part(stack, site, sums, age_ns);
 	struct survival_step steps[SURVIVAL_STEPS];
 	struct fact_sample its;
 	struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns),
@@ -43,14 +60,15 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 
 	sampling_stacks_steps(stack, steps);
 	its = (struct fact_sample){
-		.seen = stack->seen, .late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns) + 0.5),
+		.seen = stack->seen,
+		.late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns, late) + 0.5),
 		.chunk_bytes = stack->chunk_bytes,
 		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds,
 		.full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
-		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns), .missed = sums->missed,
-		.stood_us = sums->stood_us,
+		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns, late),
+		.missed = sums->missed, .stood_us = sums->stood_us,
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
 		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };

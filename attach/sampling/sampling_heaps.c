@@ -22,7 +22,7 @@
 static block_heap_open *const others[] = { jemalloc_heap_open, tcmalloc_heap_open, mimalloc_heap_open,
 					 musl_heap_open };
 #define OTHERS (sizeof(others) / sizeof(*others))
-#define LOOKS 20u
+#define LOOKS 20u	/* also for a second malloc: each reads the data of all files */
 #define LOOK_AGAIN_NS 10000000
 
 static void refuse(const struct module *m, const char *why)
@@ -37,14 +37,18 @@ static void refuse(const struct module *m, const char *why)
 		 "is seen, of any malloc");
 }
 
-/* A jemalloc of its own that a program may have beside glibc's malloc: in Rust, say. 0 or -ENOMEM. */
-static int open_second(pid_t pid, struct block_heap **out)
+/*
+ * A jemalloc of its own that a program may have beside glibc's malloc: in Rust, say. If there is none yet, it is
+ * looked for again. 0 or -ENOMEM.
+ */
+static int open_second(pid_t pid, struct sampling_heaps *h)
 {
 	struct block_heap_found found;
 	const int r = jemalloc_heap_open(pid, &found);
 
-	*out = found.heap;
-	if (*found.why)
+	h->other = found.heap;
+	h->looks = r == 0 || r == -ENOTSUP ? 0 : LOOKS;
+	if (r == -ENOTSUP)
 		log_warn("blocks of a second malloc will not be seen: %s", found.why);
 	return r == -ENOMEM ? r : 0;
 }
@@ -107,7 +111,7 @@ int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_hea
 
 	*out = (struct sampling_heaps){ 0 };
 	if (m && module_is_glibc(m)) {
-		r = open_second(pid, &out->other);
+		r = open_second(pid, out);
 		return r < 0 ? r : glibc_heap_new(&out->glibc);
 	}
 	r = is_debugging(m) ? -ENOTSUP : await_other(pid, m, &out->other, why, sizeof(why));
@@ -125,8 +129,28 @@ void sampling_heaps_close(struct sampling_heaps *h)
 }
 
 /* The other heap knows all of its blocks; a word before one may look like glibc's head. */
-bool sampling_heaps_born(const struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
+bool sampling_heaps_born(struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out)
 {
-	return (h->other && h->other->born(h->other, hit, out)) ||
-	       (h->glibc && h->glibc->born(h->glibc, hit, out));
+	if ((h->other && h->other->born(h->other, hit, out)) || (h->glibc && h->glibc->born(h->glibc, hit, out)))
+		return true;
+	h->strange++;
+	return false;
+}
+
+void sampling_heaps_again(struct sampling_heaps *h, pid_t pid)
+{
+	struct block_heap_found found;
+	int r;
+
+	if (!h->looks || !h->strange)
+		return;
+	h->strange = 0;
+	h->looks--;
+	r = jemalloc_heap_open(pid, &found);
+	h->other = found.heap;
+	if (r == 0 || r == -ENOTSUP)
+		h->looks = 0;
+	/* what is only just beginning, or changes its page map, can be read a moment later */
+	if (!h->looks && *found.why)
+		log_warn("blocks of a second malloc were not seen: %s", found.why);
 }

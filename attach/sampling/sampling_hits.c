@@ -16,18 +16,21 @@
 #include "attach/sampling/sampling_parts.h"
 
 /*
- * What is to be known of the block at @block, just given out. false: it is none. The trap has read words at
+ * What is to be known of the block that the site's function has just returned as @result.
+ * false: it is none. The trap has read words at
  * another offset if it was planted before it was known that the wrapper puts a header of its own in front
  * of the block.
  */
-static bool describe(const struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
-		     taddr block, struct block_birth *out)
+static bool describe(struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
+		     taddr result, struct block_birth *out)
 {
-	struct block_hit what = { .addr = block };
+	const uint32_t delta = s->targets.all[site->target].delta;
+	const taddr block = result - delta;
+	struct block_hit what = { .addr = block, .inside = delta ? result : 0 };
 	struct iovec here = { &what.head, sizeof(what.head) },
 		     there = { (void *)(uintptr_t)(block - 8), sizeof(what.head) };
 
-	if (site->delta != s->targets.all[site->target].delta) {
+	if (site->delta != delta) {
 		what.has_head = process_vm_readv(s->pid, &here, 1, &there, 1, 0) == sizeof(what.head);
 	} else {
 		what.has_head = hit->loads_read & 1u << SITE_CHUNK;
@@ -136,7 +139,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	}
 	sampling_parents_site_hit(&s->parents, site, caller, now_ns);
 	if (hit->head.flags & RECORD_HELD)
-		r = sampling_parents_held(&s->parents, site, hit, birth->addr, birth->bytes,
+		r = sampling_parents_held(&s->parents, site, hit, birth,
 					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
 	if (r == 0)
 		r = sampling_stacks_find(&s->stacks, number, site, &i);
@@ -171,7 +174,7 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 		return;
 	}
 	count(s, site);
-	if (describe(s, site, hit, hit->regs.rax - s->targets.all[site->target].delta, &birth))
+	if (describe(s, site, hit, hit->regs.rax, &birth))
 		s->tally->out_of_memory |= take(s, site - s->sites.all, hit, &birth) == -ENOMEM;
 	else
 		s->tally->unread_sizes++;

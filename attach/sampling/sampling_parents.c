@@ -20,6 +20,8 @@
 #define MORE_OFTEN 2.5
 #define HOLDS_PART 4		/* at most one part in so many of the budget is spent on holding threads */
 #define HOLD_PAUSE_NS 50000000ull
+/* so many threads are held in a row: the round of a hot site is over sooner than the next hold is paid for */
+#define HOLDS 4u
 
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm)
 {
@@ -50,11 +52,11 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
 	/* a thread that is held there now would get no answer */
-	sampling_sites_hold(p->sites, &p->sites->all[t->inner], false);
+	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
-		sampling_sites_hold(p->sites, outer, false);
+		sampling_sites_hold(p->sites, outer, 0);
 		if (outer->role == SAMPLING_TRIAL)
 			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
 	}
@@ -79,7 +81,9 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 }
 
 /*
- * A trial pays if several callers share the site; or if several callers of its one caller do, and it is hot.
+ * A trial pays if several callers share the site; or if it is hot, and several callers of its one caller share
+ * it. Of a hot site, callers that are a thousand times rarer than the one that is seen are not: so one trial
+ * pays in any case.
  */
 static bool pays(const struct sampling_parents *p, struct sampling_site *site, taddr caller)
 {
@@ -88,10 +92,10 @@ static bool pays(const struct sampling_parents *p, struct sampling_site *site, t
 	if (!site->caller)
 		site->caller = caller;
 	site->callers |= caller != site->caller;
-	if (site->tries >= TRIES || (!site->callers && site->nstacks < 2) || !is_direct(p, caller))
+	if (site->tries >= TRIES || !is_direct(p, caller))
 		return false;
 	sampling_sites_sums(p->sites, site, &sums);
-	return site->callers || sums.full;
+	return site->callers || (sums.full && (site->nstacks > 1 || !site->tries));
 }
 
 static bool is_outer(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
@@ -183,7 +187,7 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 
 		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
-		sampling_sites_hold(p->sites, to_be_held(p, t), true);
+		sampling_sites_hold(p->sites, to_be_held(p, t), HOLDS);
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
@@ -216,11 +220,11 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, ui
 	return link_lead(p->sites->planting->link, hit, number);
 }
 
-int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit, taddr block,
-			  uint64_t size, taddr caller)
+int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
+			  const struct block_birth *block, taddr caller)
 {
-	const struct sampling_last last = { block, hit->regs.rsp, p->sites->all[i].function, size,
-					    hit->head.time_ns };
+	const struct sampling_last last = { block->addr, hit->regs.rsp, p->sites->all[i].function,
+					    block->bytes, hit->head.time_ns, block->has_start };
 	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
 	uint32_t number =
 		t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
@@ -249,12 +253,13 @@ static void weigh(struct sampling_trial *t, const struct sampling_last *last, co
 	uint64_t delta = hit->regs.rax - last->block;
 	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
 
-	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta)) {
+	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta && !last->has_start)) {
 		t->other += is_of_that_call(last, hit);
 		return;
 	}
 	t->depth = !t->same || t->depth == depth ? depth : 0;
-	t->delta = (uint32_t)delta;
+	if (delta > t->delta)
+		t->delta = (uint32_t)delta;
 	t->same++;
 }
 

@@ -9,7 +9,7 @@
  * shows whether xmalloc is a wrapper. A thread that hits S is held for a moment (cost.h), until a trap is
  * planted at A, the return address that its stack shows. If then at A, in this thread, the function returns
  * the block just seen at S (or an address at a fixed offset inside it: a wrapper that keeps a header in
- * front), several times and never anything else, the function around S returns its blocks to its caller.
+ * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never anything else, the function around S returns its blocks to its caller.
  *
  * It might also return blocks that it got long ago, as a pool does. So threads are held at A, and the memory
  * below the part of the stack in use must show that malloc was called from S just before; or, if that was
@@ -17,8 +17,8 @@
  * become sites. From then on S is sampled now and then, for callers that were not found: a call through a
  * pointer may reach another function the next time, so that there is no trap behind it.
  *
- * There is a trial only if it pays: the function is called directly, and by several callers; or it has one
- * caller, which has several callers, and is hot. And trials are rare: the budget pays for each thread that is
+ * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
+ * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And trials are rare: the budget pays for each thread that is
  * held.
  */
 #ifndef MM_SAMPLING_PARENTS_H
@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include "attach/keeper/shared/event.h"
+#include "attach/sampling/blocks/block_heap.h"
 #include "attach/sampling/sampling_sites.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
@@ -42,7 +43,7 @@ struct sampling_trial {
 	uint32_t inner;		/* the site in it that began the trial */
 	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
 	uint32_t nouter;
-	uint32_t delta;		/* the offset in the block of what it returns */
+	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */
 	uint32_t same, other;	/* how often it returned that address; something else */
 	uint64_t hits;		/* at sites in it, during the trial; */
 	struct { taddr addr; uint64_t hits; } callers[SAMPLING_CALLERS]; /* by caller; the first seen */
@@ -61,6 +62,7 @@ struct sampling_trial {
 struct sampling_last {
 	taddr block, sp, function;
 	uint64_t size, time_ns;
+	bool has_start;		/* as in struct block_birth */
 };
 
 struct sampling_parents {
@@ -81,11 +83,11 @@ void sampling_parents_fini(struct sampling_parents *p);
 void sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns);
 
 /*
- * The same, of a thread that is held at @hit: it got @block, of @size bytes. When this returns, it may
+ * The same, of a thread that is held at @hit: it got @block. When this returns, it may
  * resume. 0 or -ENOMEM.
  */
 must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
-				     taddr block, uint64_t size, taddr caller);
+				     const struct block_birth *block, taddr caller);
 
 /* Site @i, which belongs to a trial, was hit. The thread may be held. */
 void sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);

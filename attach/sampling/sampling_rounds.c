@@ -13,6 +13,8 @@
 #define CANDIDATE_QUOTA 16u
 #define BUNCH_SHARE 2u		/* one part in so many of a full token bucket may be spent on bunches, */
 #define BUNCH_S 10.0		/* and what the site's share gives in so many seconds */
+/* even if it got all that is for candidates, so few of its calls would be seen that no conclusion follows */
+#define HOPELESS 500.0
 #define RECENT 10u		/* decisions, */
 #define RECENT_ROUNDS 4u	/* and intervals: with fewer nothing is known of a site */
 #define PART_LEAST 0.4		/* for candidates, */
@@ -131,9 +133,8 @@ static void measure_needs(const struct sampling_sites *sites, struct sampling_si
 	site->bunched = estimate_in_bunches(&rounds);
 	site_stats_subtract(&sums, &site->recent[1]);
 	rounds = as_rounds(&sums);
-	site->needs = estimate_cuts_bunches(&rounds) || (sums.hits && !sums.exposed_us)
-			      ? INFINITY
-			      : sampling_sites_rate(&none, &sums);
+	site->rate = sums.hits && !sums.exposed_us ? INFINITY : sampling_sites_rate(&none, &sums);
+	site->needs = estimate_cuts_bunches(&rounds) ? INFINITY : site->rate;
 }
 
 static bool is_older(const struct site_stats_sums *a, const struct site_stats_sums *than)
@@ -217,15 +218,36 @@ static void set_candidate(const struct sampling_rounds *r, struct sampling_sites
 		sampling_sites_meter(sites, site, quota, period_ms);
 }
 
+/*
+ * That tracked blocks stay live shows nothing if their addresses may be others' by now: about one call in two
+ * hundred must be seen for that (survival_doubt). Of a site that is too hot for it no more is learned as a
+ * candidate, and it would take most of what there is for those that are not. @all hits a second are for all.
+ */
+static void leave_out_hopeless(struct sampling_rounds *r, struct sampling_sites *sites, double all)
+{
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+
+		if (!is_candidate(site) || site->rate <= HOPELESS * all)
+			continue;
+		site->candidate = false;
+		r->candidates--;
+	}
+}
+
 static void set_candidates(struct sampling_rounds *r, struct sampling_sites *sites)
 {
+	const double all = aim(r) * r->part / (double)r->stop_ns;
 	double share;
 
 	for (size_t i = 0; i < sites->n; i++) {
 		if (is_candidate(&sites->all[i]))
 			measure_needs(sites, &sites->all[i]);
 	}
-	share = share_of(r, sites, aim(r) * r->part / (double)r->stop_ns);
+	leave_out_hopeless(r, sites, all);
+	if (!r->candidates)
+		return;
+	share = share_of(r, sites, all);
 	r->wanted = !isinf(share);
 	r->bunched = 0;
 	for (size_t i = 0; i < sites->n; i++)

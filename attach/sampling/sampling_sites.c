@@ -62,10 +62,10 @@ void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, 
 	atomic_store(&meter_of(s, site)->period_ms, period_ms);
 }
 
-void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next)
+void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, uint32_t hits)
 {
 	if (site->number != SAMPLING_NONE)
-		atomic_store(&meter_of(s, site)->hold, next);
+		atomic_store(&meter_of(s, site)->hold, hits);
 }
 
 void sampling_sites_sums(const struct sampling_sites *s, const struct sampling_site *site,
@@ -181,7 +181,7 @@ void sampling_sites_gone(struct sampling_sites *s, uint32_t number)
 		return;
 	sampling_sites_sums(s, site, &site->before);
 	/* its number will be used for another site */
-	sampling_sites_hold(s, site, false);
+	sampling_sites_hold(s, site, 0);
 	site->number = SAMPLING_NONE;
 	s->of_number[number] = SAMPLING_NONE;
 }

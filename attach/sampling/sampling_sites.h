@@ -67,7 +67,9 @@ struct sampling_site {
 	 * these did
 	 */
 	struct site_stats_sums recent[2];
-	/* as a candidate: hits a second if every call is seen; infinite: not known */
+	/* as a candidate: hits a second while its trap is planted; */
+	double rate;
+	/* and if every call is seen; infinite: not known */
 	double needs;
 	bool bunched;			/* its hits come in bunches */
 	/* sampling_parents */
@@ -129,8 +131,8 @@ bool sampling_sites_tracks(const struct sampling_site *site);
 void sampling_sites_meter(struct sampling_sites *s, struct sampling_site *site, uint32_t quota,
 			  uint32_t period_ms);
 
-/* Hold the next thread that hits the site until we have answered; @next false: do not. */
-void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, bool next);
+/* Hold threads at the next @hits hits of the site, each until we have answered. */
+void sampling_sites_hold(struct sampling_sites *s, const struct sampling_site *site, uint32_t hits);
 
 /* Hits a second from @before to @to. */
 double sampling_sites_rate(const struct site_stats_sums *before, const struct site_stats_sums *to);

@@ -30,9 +30,9 @@ static double spans_in(const struct sampling_spans *s, uint64_t age_ns)
 	return (double)age_ns / (double)span_ns(s);
 }
 
-double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns)
+double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns, double part)
 {
-	double end = spans_in(s, age_ns), from = end * (1 - SAMPLING_LATE), sum = 0;
+	double end = spans_in(s, age_ns), from = end * (1 - part), sum = 0;
 
 	for (uint32_t k = 0; k < SAMPLING_SPANS && k < end; k++) {
 		double hi = k + 1 < end ? k + 1 : end, lo = k > from ? k : from;
@@ -43,9 +43,9 @@ double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns)
 	return sum;
 }
 
-uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns)
+uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns, double part)
 {
-	double from = spans_in(s, age_ns) * (1 - SAMPLING_LATE);
+	double from = spans_in(s, age_ns) * (1 - part);
 	uint64_t sum = 0;
 
 	for (uint32_t k = 0; k < SAMPLING_SPANS; k++)

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 #define SAMPLING_SPANS 20u
-#define SAMPLING_LATE 0.2	/* the last fifth of the run is late */
+#define SAMPLING_LATE 0.2	/* the last fifth of the run is late; */
+#define SAMPLING_LATE_MOST 0.5	/* or its last half */
 
 /* Begins all zero. */
 struct sampling_spans {
@@ -21,12 +22,12 @@ struct sampling_spans {
 void sampling_spans_add(struct sampling_spans *s, uint64_t age_ns, uint64_t n);
 
 /*
- * How much came in the last fifth of a run that is @age_ns old. A span that is only partly in it counts in
+ * How much came in the last part (@part of 1) of a run that is @age_ns old. A span that is only partly in it counts in
  * proportion.
  */
-double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns);
+double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns, double part);
 
 /* How much came in it at least: a span that is only partly in it does not count. */
-uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns);
+uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns, double part);
 
 #endif

@@ -72,19 +72,41 @@ static enum jemalloc_use use_in_slab(const uint64_t *words, uint64_t size, uint6
 	return words[EXTENT_BITMAP / 8 + i / 64] >> i % 64 & 1 ? JEMALLOC_FREE : JEMALLOC_USED;
 }
 
+static taddr first_page(const uint64_t *words)
+{
+	return words[EXTENT_ADDR / 8] & ~(taddr)(JEMALLOC_PAGE - 1);
+}
+
+static uint64_t bytes_of(const uint64_t *words)
+{
+	return words[EXTENT_SIZE / 8] & ~(uint64_t)(JEMALLOC_PAGE - 1);
+}
+
+/* Not if the extent's struct was given away since the element was read, and maybe the block with it. */
+static bool is_still_of(const struct jemalloc_version *v, const struct jemalloc_place *p, const uint64_t *words,
+			taddr at)
+{
+	const uint64_t bits = words[EXTENT_BITS / 8];
+
+	return (bits >> v->state_shift & v->state_mask) == EXTENT_ACTIVE &&
+	       at - first_page(words) < bytes_of(words) && jemalloc_size(extent_class(v, bits)) == p->size &&
+	       !!(bits & EXTENT_SLAB) == p->slab && !(bits & v->huge);
+}
+
+taddr jemalloc_map_start(const struct jemalloc_map *m, const struct jemalloc_place *p,
+			 const uint64_t words[JEMALLOC_EXTENT_WORDS], taddr at)
+{
+	if (!p->size || !is_still_of(m->version, p, words, at))
+		return 0;
+	return p->slab ? at - (at - first_page(words)) % p->size : words[EXTENT_ADDR / 8];
+}
+
 enum jemalloc_use jemalloc_map_use(const struct jemalloc_map *m, const struct jemalloc_place *p,
 				   const uint64_t words[JEMALLOC_EXTENT_WORDS], taddr at)
 {
-	const struct jemalloc_version *v = m->version;
-	const uint64_t bits = words[EXTENT_BITS / 8], page = JEMALLOC_PAGE;
-	const taddr addr = words[EXTENT_ADDR / 8], lo = addr & ~(taddr)(page - 1);
-	const uint64_t bytes = words[EXTENT_SIZE / 8] & ~(page - 1);
-
-	/* the extent's struct may have been given away since the element was read, and so may the block */
-	if ((bits >> v->state_shift & v->state_mask) != EXTENT_ACTIVE || at - lo >= bytes ||
-	    jemalloc_size(extent_class(v, bits)) != p->size || !!(bits & EXTENT_SLAB) != p->slab || bits & v->huge)
+	if (!is_still_of(m->version, p, words, at))
 		return JEMALLOC_UNSURE;
 	if (p->slab)
-		return use_in_slab(words, p->size, bytes, at - lo);
-	return addr == at ? JEMALLOC_USED : JEMALLOC_UNSURE;
+		return use_in_slab(words, p->size, bytes_of(words), at - first_page(words));
+	return words[EXTENT_ADDR / 8] == at ? JEMALLOC_USED : JEMALLOC_UNSURE;
 }

@@ -58,6 +58,13 @@ struct jemalloc_place {
 
 struct jemalloc_place jemalloc_map_place(const struct jemalloc_map *m, const uint64_t *words);
 
+/*
+ * Where the block begins that has the address @at, by the @words of the extent that its element has led to. 0:
+ * a change is under way.
+ */
+taddr jemalloc_map_start(const struct jemalloc_map *m, const struct jemalloc_place *p,
+			 const uint64_t words[JEMALLOC_EXTENT_WORDS], taddr at);
+
 enum jemalloc_use {
 	JEMALLOC_UNSURE,		/* a change is under way */
 	JEMALLOC_USED,			/* for its slab: it may be in a thread's cache */

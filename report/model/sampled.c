@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define CUT_LEAST 0.05	/* if rounds end in bunches and a smaller part of the time was seen than this, */
+#define CUT_LESS 10.0	/* so many times less of the calls is assumed to be seen */
 #define LATE_PART 5	/* late is the last fifth */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
@@ -174,10 +176,16 @@ static void judge_kept(const struct sampled *s, struct summary_sample *out)
 	put_kept(out);
 }
 
-/* The part of the allocations at their sites that was seen. */
+/* The part of the allocations at their sites that was seen: that of the time. */
 static double sees_of(const struct sampled *s, double seconds)
 {
 	return s->stacks && seconds > 0 ? fmin(s->exposed_us / s->stacks / (seconds * 1e6), 1) : 1;
+}
+
+/* If the rate may be any higher, as bunches were cut, it may be less; how much is not known. */
+static double sees_at_least(const struct sampled *s, double sees)
+{
+	return s->allocs.at_least && sees < CUT_LEAST ? sees / CUT_LESS : sees;
 }
 
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out)
@@ -193,7 +201,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	survival_conclude(out->steps, s->late_seen, s->late_expected, &out->survival);
 	/* between two steps of age it is interpolated, and may be beyond what was watched */
 	out->survival.half_s = fmin(out->survival.half_s, seconds);
-	out->doubt = survival_doubt(&out->survival, out->sees);
+	out->doubt = survival_doubt(&out->survival, sees_at_least(s, out->sees));
 	judge_kept(s, out);
 }
 

@@ -17,7 +17,6 @@
 #define SHARE_NONE 0.005
 #define NOTICED 3.0		/* address reuses to be expected; then it is not chance that none is seen */
 #define NEARLY_ALL 0.9		/* of the allocations are seen: what reuse was noticed was nearly all there was */
-#define TABLE_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 
 static const double ages[SURVIVAL_STEPS] = {
 	0, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000,
@@ -183,7 +182,7 @@ void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_
 	out->lost = goes_from(steps, from, true);
 	out->kind = kind_of(out);
 	if (out->kind == SURVIVAL_STAYS && !late_seen)
-		out->kind = late_expected >= TABLE_EXPECTED ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
+		out->kind = late_expected >= SURVIVAL_EXPECTED ? SURVIVAL_TABLE : SURVIVAL_UNKNOWN;
 }
 
 unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double left[SURVIVAL_STEPS])

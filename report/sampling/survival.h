@@ -31,6 +31,7 @@
 #define SURVIVAL_STEPS 16u
 #define SURVIVAL_ENOUGH 8u	/* blocks at risk needed for a conclusion about an age */
 #define SURVIVAL_MIN_AGE_S 3.0	/* `stays` needs blocks of this age */
+#define SURVIVAL_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 #define SURVIVAL_CHANCE 0.02	/* up to this share may be others, allocated there before the first look */
 
 struct survival_step {

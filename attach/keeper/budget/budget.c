@@ -93,8 +93,10 @@ bool budget_wants_hold(struct keeper *k, uint32_t trap)
 {
 	_Atomic uint32_t *hold = &k->shared->meters[trap].hold;
 
-	return atomic_load_explicit(hold, memory_order_relaxed) && cost_may_hold(k) &&
-	       atomic_exchange(hold, 0);
+	uint32_t n = atomic_load_explicit(hold, memory_order_relaxed);
+
+	/* if the controller has changed it meanwhile, this thread is not held */
+	return n && cost_may_hold(k) && atomic_compare_exchange_strong(hold, &n, n - 1);
 }
 
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t)

@@ -47,8 +47,8 @@ struct site_stats {
 	 */
 	_Atomic uint32_t ahead;
 	/*
-	 * read at each hit: this hit is held until the controller answers, if the budget allows (cost.h); the
-	 * keeper resets it then
+	 * read at each hit: so many hits from now on are held until the controller answers, each if the budget
+	 * allows (cost.h); the keeper counts down
 	 */
 	_Atomic uint32_t hold;
 	/* the keeper's */

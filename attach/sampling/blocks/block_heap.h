@@ -55,6 +55,8 @@ struct block_hit {
 	uint64_t head;			/* the word in front of it */
 	uint64_t words[2];		/* its first ones */
 	bool has_head, has_words;
+	/* of a wrapper that keeps a header in front: what it returned, an address inside the block; else 0 */
+	taddr inside;
 };
 
 /* A block that is to be tracked. */
@@ -65,6 +67,7 @@ struct block_birth {
 	uint64_t usable;		/* without */
 	bool mapped;			/* it has a mapping of its own, if it is glibc's */
 	uint32_t mark;			/* its heap's own */
+	bool has_start;			/* the heap knows where it begins, from any address inside */
 	struct chunkstate words;	/* when it was given out; none: not known */
 };
 

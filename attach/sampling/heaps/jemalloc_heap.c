@@ -72,23 +72,38 @@ static taddr element_of(struct jemalloc_heap *h, taddr at, unsigned *nwords)
 
 /* --- when it is given out --- */
 
+/* The block around the address that a wrapper returned. 0: there is none. */
+static taddr start_of(struct jemalloc_heap *h, const struct jemalloc_place *place, taddr inside)
+{
+	uint64_t extent[JEMALLOC_EXTENT_WORDS];
+
+	return read_words(h, place->extent, extent, sizeof(extent))
+		       ? jemalloc_map_start(&h->map, place, extent, inside)
+		       : 0;
+}
+
 static bool born(struct block_heap *heap, const struct block_hit *hit, struct block_birth *out)
 {
 	struct jemalloc_heap *h = (struct jemalloc_heap *)heap;
+	const taddr asked = hit->inside ? hit->inside : hit->addr;
 	uint64_t words[ELEMENT_WORDS];
 	struct jemalloc_place place;
 	unsigned nwords;
-	taddr at;
+	taddr at, start;
 
-	if (hit->addr % ALIGN || hit->addr < PAGE || hit->addr >= HIGHEST - PAGE)
+	if (asked < PAGE || asked >= HIGHEST - PAGE)
 		return false;
-	at = element_of(h, hit->addr, &nwords);
+	at = element_of(h, asked, &nwords);
 	if (!at || !read_words(h, at, words, 8 * nwords))
 		return false;
 	place = jemalloc_map_place(&h->map, words);
-	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = place.size,
-				     .usable = place.size };
-	owner_words_born(hit, place.size, &out->words);
+	start = hit->inside && place.size ? start_of(h, &place, hit->inside) : hit->addr;
+	if (!start || start % ALIGN)
+		return false;
+	*out = (struct block_birth){ .heap = heap, .addr = start, .bytes = place.size, .usable = place.size,
+				     .has_start = true };
+	if (start == hit->addr)
+		owner_words_born(hit, place.size, &out->words);
 	return place.size;
 }
 

@@ -201,6 +201,25 @@ static void how_long_it_was_watched_of_late(void **state)
 	assert_true(told()->late_exposed_us <= 20000000 && told()->late_exposed_us >= 17000000);
 }
 
+/*
+ * The trap was planted for the first 70 of 100 s: of the last fifth nothing is known, so the last half is
+ * late. A little in the last fifth is not enough, either, if so few allocations are to be expected there.
+ */
+static void late_is_the_last_half_if_nothing_is_known_of_the_last_fifth(void **state)
+{
+	(void)state;
+	site.before.exposed_us = 0;
+	for (unsigned now = 1; now <= 100; now++) {
+		if (now <= 70)
+			see(now);
+		site.before.exposed_us += now <= 70 || now == 90 ? 1000000 : 0;
+		sampling_sites_note_exposed(&sites, now * SECOND);
+	}
+	tell(100, site.before.exposed_us, true);
+	assert_in_range(told()->late_seen, 18, 22);
+	assert_in_range(told()->late_exposed_us, 11000000, 21000000);
+}
+
 /* Also the hits that were not counted, because a thread was stopped. */
 static void what_was_missed(void **state)
 {
@@ -224,6 +243,7 @@ int main(void)
 		facts_test(a_stack_that_is_cleared_is_recorded_once),
 		facts_test(what_became_of_its_blocks),
 		facts_test(how_long_it_was_watched_of_late),
+		facts_test(late_is_the_last_half_if_nothing_is_known_of_the_last_fifth),
 		facts_test(what_was_missed),
 	};
 

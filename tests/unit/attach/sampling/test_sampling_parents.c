@@ -105,9 +105,11 @@ static struct sampling_trial *begin(void)
 }
 
 /* A thread that was held when it got the block returns to its caller, with @what, @after_ns later. */
+static bool has_start;	/* its heap knows where a block begins */
+
 static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN, has_start };
 	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns },
 					.regs = { .rax = what, .rsp = SP + 0x40 } };
 
@@ -179,7 +181,7 @@ static void callers_have_a_trap_before_a_thread_is_held(void **state)
 	assert_int_equal(t->nouter, 2);
 	assert_int_equal(planting.nwaiting, 2);
 	sampling_parents_hold(&parents, BEGIN + SECOND);
-	assert_int_equal(keeper.shared->meters[0].hold, 1);
+	assert_int_equal(keeper.shared->meters[0].hold, 4);
 }
 
 /* 1 %, of which a quarter may be spent on holds, at two thirds of that rate. */
@@ -193,7 +195,7 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 		.until_ns = BEGIN + 60 * SECOND,
 	};
 	sampling_parents_hold(&parents, BEGIN);
-	assert_int_equal(atomic_exchange(hold, 0), 1);
+	assert_int_equal(atomic_exchange(hold, 0), 4);
 	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND / 100 + 1, BEGIN + SECOND / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 100);
 	assert_int_equal(*hold, 0);	/* one after the other */
@@ -203,7 +205,23 @@ static void what_a_hold_has_cost_is_paid_for_before_the_next(void **state)
 	assert_int_equal(*hold, 0);
 	assert_in_range(sampling_parents_next_ns(&parents), BEGIN + SECOND * 7 / 10, BEGIN + SECOND * 8 / 10);
 	sampling_parents_hold(&parents, BEGIN + SECOND / 10 + SECOND * 7 / 10);
-	assert_int_equal(*hold, 1);
+	assert_int_equal(*hold, 4);
+}
+
+/* Callers that are too rare may be unseen: a hot site has one trial even with a single caller. */
+static void a_hot_site_is_tried_once(void **state)
+{
+	taddr one = tried();
+	struct sampling_site *site = &sites.all[INNER];
+
+	(void)state;
+	atomic_store(&keeper.shared->meters[site->number].full, 1);
+	site->tries = 1;
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	assert_int_equal(parents.trials[0].function, 0);
+	site->tries = 0;
+	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	assert_int_equal(parents.trials[0].function, site->function);
 }
 
 /* Not behind a call; of a site that is an inner one already; three levels up; tried often enough. */
@@ -255,11 +273,27 @@ static void a_place_inside_of_it(void **state)
 	assert_true(t->same == 2 && t->other == 1);
 }
 
+/* A header of varying length: if the heap knows where a block begins, that is no reason against a wrapper. */
+static void any_place_inside_of_it(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	has_start = true;
+	comes_out(TID, BLOCK + 1);
+	comes_out(TID, BLOCK + 5);
+	comes_out(TID, BLOCK + 3);
+	assert_true(t->same == 3 && t->delta == 5 && !t->other);
+	comes_out(TID, BLOCK + SIZE);
+	assert_true(t->same == 3 && t->other == 1);
+	has_start = false;
+}
+
 /* A thread that was not held when it got the block shows nothing; nor does a thread that has ended. */
 static void threads_that_were_not_held(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN };
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN, false };
 
 	(void)state;
 	comes_out(TID + 1, BLOCK + SIZE);
@@ -298,7 +332,7 @@ static void a_thread_that_returned_unseen(void **state)
 static void a_thread_that_reaches_another_trap(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN };
+	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN, false };
 	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN },
 					.regs = { .rax = BLOCK + SIZE, .rsp = SP } };
 
@@ -434,8 +468,10 @@ int main(void)
 		parents_test(several_direct_callers_are_worth_it),
 		parents_test(callers_have_a_trap_before_a_thread_is_held),
 		parents_test(what_a_hold_has_cost_is_paid_for_before_the_next),
+		parents_test(a_hot_site_is_tried_once),
 		parents_test(what_is_not_tried),
 		parents_test(something_else_comes_out),
+		parents_test(any_place_inside_of_it),
 		parents_test(a_place_inside_of_it),
 		parents_test(threads_that_were_not_held),
 		parents_test(a_thread_that_returned_unseen),

@@ -14,6 +14,7 @@
 
 #define SITES 100u
 #define ONE_PERCENT 10000u
+#define HOT 30000		/* hits a second: more than can be paid for, but not hopeless */
 #define STOP_NS 30000.0		/* the assumed cost of a hit, until it is measured */
 
 static struct sampling_rounds rounds;
@@ -188,7 +189,7 @@ static void hot_candidates_share_their_part(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		stay(add(100000), 20);
+		stay(add(HOT), 20);
 	decide();
 	assert_int_equal(rounds.candidates, 10);
 	for (uint32_t i = 0; i < 10; i++) {
@@ -201,10 +202,24 @@ static void hot_candidates_share_their_part(void **state)
  * 89 hits a second can be paid for. A share is 22, and two candidates need less; that leaves 29 for each of
  * the others: one needs 28, and 31 are left for the last.
  */
-static void a_site_that_needs_less_leaves_the_rest(void **state)
+/* Too few of its calls would be seen for a conclusion: another candidate gets what there is. */
+static void a_site_too_hot_for_a_conclusion_is_no_candidate(void **state)
 {
 	(void)state;
 	stay(add(100000), 20);
+	stay(add(HOT), 20);
+	decide();
+	assert_int_equal(rounds.candidates, 1);
+	assert_false(sites.all[0].ahead);
+	assert_meter(0, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+	assert_true(sites.all[1].ahead);
+	assert_costs(1, part);
+}
+
+static void a_site_that_needs_less_leaves_the_rest(void **state)
+{
+	(void)state;
+	stay(add(HOT), 20);
 	stay(add(10), 20);
 	stay(add(20), 20);
 	stay(add(28), 20);
@@ -238,8 +253,8 @@ static void cut(uint32_t i)
 static void bunches_have_rounds_as_large_as_can_be_paid_at_once(void **state)
 {
 	(void)state;
-	stay(add(100000), 20);
-	stay(add(100000), 20);
+	stay(add(HOT), 20);
+	stay(add(HOT), 20);
 	stay(add(1), 20);
 	cut(1);
 	decide();
@@ -306,16 +321,16 @@ static void go_on(uint64_t rate, unsigned seconds, double spent_ms)
 static void what_others_leave_is_the_candidates(void **state)
 {
 	(void)state;
-	stay(add(100000), 20);
-	go_on(100000, 1, 6);
+	stay(add(HOT), 20);
+	go_on(HOT, 1, 6);
 	assert_costs(0, part);
-	go_on(100000, 20, 3);
+	go_on(HOT, 20, 3);
 	assert_costs(0, part * 1.25 * 1.25);
-	go_on(100000, 100, 3);
+	go_on(HOT, 100, 3);
 	assert_costs(0, part * 2);
-	go_on(100000, 100, 6);
+	go_on(HOT, 100, 6);
 	assert_costs(0, part * 2);
-	go_on(100000, 100, 6.5);
+	go_on(HOT, 100, 6.5);
 	assert_costs(0, part);
 }
 
@@ -325,13 +340,13 @@ static void unused_budget_is_not_reserved_for_candidates(void **state)
 	(void)state;
 	stay(add(10), 20);
 	go_on(10, 100, 1);
-	go_on(100000, 1, 1);
+	go_on(HOT, 1, 1);
 	assert_true(rounds.wanted);
 	assert_costs(0, part);
-	go_on(100000, 100, 3);
+	go_on(HOT, 100, 3);
 	assert_costs(0, part * 2);
 	stacks.all[0].old = 0;
-	go_on(100000, 20, 3);
+	go_on(HOT, 20, 3);
 	stay(&stacks.all[0], 20);
 	decide();
 	assert_costs(0, part);
@@ -388,7 +403,7 @@ static void a_quota_is_not_changed_for_little(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		stay(add(100000), 20);
+		stay(add(HOT), 20);
 	decide();
 	quota = sites.all[0].quota;
 	period_ms = sites.all[0].period_ms;
@@ -462,6 +477,7 @@ int main(void)
 		rounds_test(what_stays_is_watched_closely),
 		rounds_test(what_goes_late_is_no_candidate),
 		rounds_test(hot_candidates_share_their_part),
+		rounds_test(a_site_too_hot_for_a_conclusion_is_no_candidate),
 		rounds_test(a_site_that_needs_less_leaves_the_rest),
 		rounds_test(bunches_have_rounds_as_large_as_can_be_paid_at_once),
 		rounds_test(bunches_do_not_wait_for_long),

@@ -28,7 +28,7 @@ static void a_fifth_of_what_comes_evenly(void **state)
 	(void)state;
 	for (unsigned seconds = 1; seconds < 5000; seconds = 2 * seconds + 1) {
 		const struct sampling_spans s = evenly(0, seconds);
-		const double late = sampling_spans_late(&s, seconds * SECOND), fifth = 10.0 * seconds / 5;
+		const double late = sampling_spans_late(&s, seconds * SECOND, SAMPLING_LATE), fifth = 10.0 * seconds / 5;
 
 		assert_true(late > fifth * 0.8 - 1 && late < fifth * 1.2 + 1);
 	}
@@ -39,11 +39,11 @@ static void what_ended_before(void **state)
 	const struct sampling_spans early = evenly(0, 600), late = evenly(850, 1000);
 
 	(void)state;
-	assert_true(sampling_spans_late(&early, 1000 * SECOND) == 0);
-	assert_true(sampling_spans_late(&late, 1000 * SECOND) == 1500);
-	assert_int_equal(sampling_spans_surely_late(&early, 1000 * SECOND), 0);
+	assert_true(sampling_spans_late(&early, 1000 * SECOND, SAMPLING_LATE) == 0);
+	assert_true(sampling_spans_late(&late, 1000 * SECOND, SAMPLING_LATE) == 1500);
+	assert_int_equal(sampling_spans_surely_late(&early, 1000 * SECOND, SAMPLING_LATE), 0);
 	/* the run has gone on for so long that none of it is late */
-	assert_true(sampling_spans_late(&late, 100000 * SECOND) == 0);
+	assert_true(sampling_spans_late(&late, 100000 * SECOND, SAMPLING_LATE) == 0);
 }
 
 /*
@@ -55,9 +55,9 @@ static void what_is_surely_late(void **state)
 	const struct sampling_spans s = evenly(768, 790), after = evenly(832, 900);	/* spans of 64 s */
 
 	(void)state;
-	assert_true(sampling_spans_late(&s, 1000 * SECOND) > 0);
-	assert_int_equal(sampling_spans_surely_late(&s, 1000 * SECOND), 0);
-	assert_int_equal(sampling_spans_surely_late(&after, 1000 * SECOND), 680);
+	assert_true(sampling_spans_late(&s, 1000 * SECOND, SAMPLING_LATE) > 0);
+	assert_int_equal(sampling_spans_surely_late(&s, 1000 * SECOND, SAMPLING_LATE), 0);
+	assert_int_equal(sampling_spans_surely_late(&after, 1000 * SECOND, SAMPLING_LATE), 680);
 }
 
 static void nothing_at_all(void **state)
@@ -65,8 +65,8 @@ static void nothing_at_all(void **state)
 	const struct sampling_spans s = { 0 };
 
 	(void)state;
-	assert_true(sampling_spans_late(&s, 0) == 0);
-	assert_true(sampling_spans_late(&s, 3600 * SECOND) == 0);
+	assert_true(sampling_spans_late(&s, 0, SAMPLING_LATE) == 0);
+	assert_true(sampling_spans_late(&s, 3600 * SECOND, SAMPLING_LATE) == 0);
 }
 
 int main(void)

@@ -229,6 +229,25 @@ static void a_table(void **state)
 	assert_near(g.since_s, 480);
 }
 
+/*
+ * 100 blocks stay live for 100 s. A tenth of the time is enough to notice reuse; a thirtieth is, too, but not if
+ * rounds were cut: then it may be less of the calls.
+ */
+static void a_part_of_the_time_may_be_less_of_the_calls(void **state)
+{
+	struct fact_sample s = by_chance(600, 20);
+
+	(void)state;
+	follow(&s, 100, 9);
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s.full = s.rounds;
+	s.hits2 = 100 * s.site_hits * s.site_hits / s.rounds;
+	assert_true(judged(&s, 1).allocs.at_least);
+	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_UNNOTICED);
+	s.exposed_us *= 3;
+	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_SURE);
+}
+
 /* In the last fifth, traps were planted hardly at all: it means nothing that no hit was seen then. */
 static void no_table_unless_watched_of_late(void **state)
 {
@@ -360,6 +379,7 @@ int main(void)
 		cmocka_unit_test(a_part_of_a_site),
 		cmocka_unit_test(what_goes_is_not_kept),
 		cmocka_unit_test(a_table),
+		cmocka_unit_test(a_part_of_the_time_may_be_less_of_the_calls),
 		cmocka_unit_test(no_table_unless_watched_of_late),
 		cmocka_unit_test(in_lockstep),
 		cmocka_unit_test(nothing_is_known),

@@ -101,6 +101,24 @@ static void holds_are_paid_for(void **state)
 	assert_in_range(atomic_load(&k->shared->budget.held_ns), 29 * MS, 30 * MS);
 }
 
+/* Two hits are held in a row, if the budget allows each; what it does not allow is still asked for. */
+static void as_many_hits_are_held_as_asked_for(void **state)
+{
+	_Atomic uint32_t *hold = &k->shared->meters[3].hold;
+
+	(void)state;
+	assert_false(budget_wants_hold(k, 3));
+	atomic_store(hold, 2);
+	assert_true(budget_wants_hold(k, 3));
+	k->held = 100;
+	assert_false(budget_wants_hold(k, 3));
+	k->held = 0;
+	assert_int_equal(atomic_load(hold), 1);
+	assert_true(budget_wants_hold(k, 3));
+	assert_false(budget_wants_hold(k, 3));
+	assert_int_equal(atomic_load(hold), 0);
+}
+
 static void holds_are_as_short_as_the_promise_is_small(void **state)
 {
 	(void)state;
@@ -496,6 +514,7 @@ int main(void)
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		budget_test(holds_are_paid_for),
+		budget_test(as_many_hits_are_held_as_asked_for),
 		budget_test(holds_are_as_short_as_the_promise_is_small),
 		budget_test(no_hold_when_little_is_left),
 		budget_test(holds_under_way_are_in_the_reserve),

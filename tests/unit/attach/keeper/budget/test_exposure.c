@@ -62,7 +62,10 @@ static void work_at_the_usual_pace(void **state)
 	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 600 * US);
 }
 
-/* Most of it was stops, or the rate of CPU time is not known yet: then it is the quiet time. */
+/*
+ * The rate of CPU time is not known yet: then it is the quiet time. Most of it was stops: then it is what half of
+ * these took, at the usual pace; but not more than the quiet time.
+ */
 static void work_that_is_not_known(void **state)
 {
 	struct exposure p = half_a_processor(), none = { 0 };
@@ -74,6 +77,8 @@ static void work_that_is_not_known(void **state)
 	assert_int_equal(exposure_of_span(&p, &s, (struct exposure_mark){ 10 * MS, 5 * MS }, &hits), 1 * MS);
 	assert_int_equal(exposure_of_span(&p, &s, (struct exposure_mark){ 4 * S, 0 }, &hits), 1 * MS);
 	s.work_ns = 19 * US;
+	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 2 * s.stops_cpu_ns / 2);
+	s.stops_cpu_ns = 3 * MS;
 	assert_int_equal(exposure_of_span(&p, &s, now, &hits), 1 * MS);
 	assert_int_equal(hits, 3);
 	/* none of its hits counts */
