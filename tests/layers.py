@@ -47,6 +47,7 @@ MAY_INCLUDE = {
     "heap/mimalloc": "base heap heap/snapshot",
     "heap/musl": "base heap heap/snapshot",
     "heap/tcmalloc": "base heap heap/snapshot",
+    "heap/python": "base heap heap/snapshot",
     "heap/reach": "base heap heap/snapshot",
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 
