@@ -88,6 +88,6 @@ int pynodes_words(struct pyobjects_run *run, const struct pynode *node,
 	r = words_of(run, node, node->at, object - (type->collected ? 16 : 0), fn, ctx);
 	if (r >= 0)
 		r = words_of(run, node, object + 16,
-			     end - object > type->pointers ? object + type->pointers : end, fn, ctx);
+			     object + pytypes_extent(&run->types, state, object, end - object), fn, ctx);
 	return r;
 }

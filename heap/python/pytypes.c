@@ -15,8 +15,10 @@
 #define MANAGED 16u
 #define LEAST 16u
 #define METATYPES 8			/* types of types */
+#define ITEMS_AT 16u
 #define UNICODE_HEAD 80u
 
+#define FLAG_INLINE_VALUES (1u << 2)	/* behind the object, since 3.13 */
 #define FLAG_MANAGED_WEAKREF (1u << 3)
 #define FLAG_MANAGED_DICT (1u << 4)
 #define FLAG_READY (1u << 12)
@@ -80,11 +82,16 @@ static unsigned before_of(const struct pytypes *t, uint64_t flags)
 }
 
 /* Numbers have no pointers, and of texts only the head may have one. */
-static uint64_t pointers_of(uint64_t flags)
+static void set_extent(const struct pytypes *t, const struct pytypes_head *head, struct pytype *out)
 {
-	if (flags & (FLAG_LONG | FLAG_BYTES))
-		return 0;
-	return flags & FLAG_UNICODE ? UNICODE_HEAD : UINT64_MAX;
+	if (head->flags & (FLAG_LONG | FLAG_BYTES))
+		return;
+	out->basic = (uint64_t)head->basic_size;
+	out->item = (uint64_t)head->item_size;
+	if (head->flags & FLAG_UNICODE)
+		out->basic = UNICODE_HEAD;
+	else if (t->minor > 12 && head->flags & FLAG_INLINE_VALUES)
+		out->basic = UINT64_MAX;
 }
 
 static int add(struct pytypes *t, taddr at, const struct pytypes_head *head, uint64_t *number)
@@ -96,11 +103,12 @@ static int add(struct pytypes *t, taddr at, const struct pytypes_head *head, uin
 	stored = intern_text(&t->pool, name);
 	if (!stored || grow_for(&t->all, t->n, &t->room, sizeof(*t->all)) < 0)
 		return -ENOMEM;
-	*number = t->n;
-	t->all[t->n++] = (struct pytype){
+	*number = t->n++;
+	t->all[*number] = (struct pytype){
 		.at = at, .name = stored, .before = before_of(t, head->flags),
-		.collected = head->flags & FLAG_COLLECTED, .pointers = pointers_of(head->flags),
+		.collected = head->flags & FLAG_COLLECTED,
 	};
+	set_extent(t, head, &t->all[*number]);
 	return 0;
 }
 
@@ -154,6 +162,19 @@ int pytypes_look(struct pytypes *t, taddr at, uint64_t size, struct pyobject *ou
 			break;
 	}
 	return r;
+}
+
+uint64_t pytypes_extent(struct pytypes *t, uint32_t type, taddr at, uint64_t room)
+{
+	const struct pytype *of = &t->all[type];
+	uint64_t items;
+
+	if (of->basic >= room || !of->item)
+		return of->basic < room ? of->basic : room;
+	/* where there is no number, as in a frame, the block's end counts */
+	if (!snapshot_cursor_word(&t->cursor, at + ITEMS_AT, &items) || items > (room - of->basic) / of->item)
+		return room;
+	return of->basic + items * of->item;
 }
 
 bool pytypes_has_hooks(struct pytypes *t, taddr at)

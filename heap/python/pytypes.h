@@ -35,7 +35,8 @@ struct pytype {
 	const char *name;	/* "collections.OrderedDict", "shop.Order"; in the pool */
 	unsigned before;	/* bytes of a block before the object */
 	bool collected;		/* the collector has links before it */
-	uint64_t pointers;	/* at most so many bytes of an object can have pointers */
+	/* bytes of an object, and of each of its items: behind them a block may have what was there before */
+	uint64_t basic, item;
 };
 
 struct pytypes {
@@ -60,6 +61,9 @@ void pytypes_fini(struct pytypes *t);
 
 /* The object in the block of @size bytes at @at; type PYTYPES_NONE: it has none. 0 or -ENOMEM. */
 must_check int pytypes_look(struct pytypes *t, taddr at, uint64_t size, struct pyobject *out);
+
+/* How many bytes of the object at @at, which has at most @room, can have pointers. */
+uint64_t pytypes_extent(struct pytypes *t, uint32_t type, taddr at, uint64_t room);
 
 /* Does the block begin with what the debug hooks of CPython's allocators put there? */
 bool pytypes_has_hooks(struct pytypes *t, taddr at);

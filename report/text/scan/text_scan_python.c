@@ -105,8 +105,7 @@ static void put_differing(struct strbuf *sb, const struct scan_python *p)
 	}
 }
 
-/* What is in the arenas, and which objects are elsewhere. */
-static void put_arenas(struct strbuf *sb, const struct scan_python *p)
+static void put_small(struct strbuf *sb, const struct scan_python *p)
 {
 	strbuf_puts(sb, "  ");
 	format_count(sb, p->arenas, "arena");
@@ -116,9 +115,18 @@ static void put_arenas(struct strbuf *sb, const struct scan_python *p)
 	strbuf_puts(sb, p->differing ? "; " : " (its own figures agree); ");
 	format_size(sb, p->free_bytes + p->empty_bytes);
 	strbuf_puts(sb, " free\n");
+}
+
+/* What is in the arenas, and which objects are elsewhere. */
+static void put_arenas(struct strbuf *sb, const struct scan_python *p)
+{
+	if (!p->arenas)
+		strbuf_puts(sb, "  no arenas: all are blocks of malloc\n");
+	else
+		put_small(sb, p);
 	put_sum(sb, "  in no type: ", &p->idle, "freed object", " kept for the next ones; ");
-	put_sum(sb, "", &p->other, "other block", "\n");
-	put_sum(sb, "  among the blocks above: ", &p->large, "large object", "\n");
+	put_sum(sb, "", &p->other, "other block", " in arenas\n");
+	put_sum(sb, "  among the blocks of malloc, and listed there, too: ", &p->large, "object", "\n");
 	put_differing(sb, p);
 }
 
