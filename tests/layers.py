@@ -40,7 +40,7 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl heap/tcmalloc",
+    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl heap/tcmalloc heap/python",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
     "heap/jemalloc": "base heap heap/snapshot",

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/addr_search.h"
+#include "base/grow.h"
 #include "heap/python/pymalloc_parts.h"
 
 #define TABLE_FIRST 16u		/* entries of the first table; each later one has twice as many */
@@ -99,6 +100,48 @@ int pymalloc_take(const struct snapshot *s, const struct census *c, struct pymal
 		pymalloc_fini(out);
 	return r;
 }
+
+/* --- only the arenas --- */
+
+static int add_ranges(const struct snapshot *s, taddr at, size_t entries, uint64_t size,
+		      struct snapshot_range **out, size_t *n)
+{
+	for (size_t i = 0; i < entries; i++) {
+		struct pymalloc_entry e;
+		struct snapshot_range *slot;
+
+		if (snapshot_read(s, at + i * sizeof(e), &e, sizeof(e)) < 0 || !e.address)
+			continue;
+		slot = grow_by_one(out, *n, sizeof(*slot));
+		if (!slot)
+			return -ENOMEM;
+		*slot = (struct snapshot_range){ e.address, e.address + size };
+		++*n;
+	}
+	return 0;
+}
+
+int pymalloc_arenas(const struct snapshot *s, const struct census *c, struct pymalloc_sizes sizes,
+		    struct snapshot_range **out, size_t *n)
+{
+	const struct pymalloc p = { .sizes = sizes };
+	int r = 0;
+
+	*out = NULL;
+	*n = 0;
+	for (size_t i = 0; i < c->nblocks && r == 0; i++) {
+		const size_t entries = table_entries(&p, s, &c->blocks[i]);
+
+		r = add_ranges(s, c->blocks[i].addr, entries, sizes.arena, out, n);
+	}
+	if (*n)
+		*n = snapshot_join(*out, *n);
+	if (r < 0)
+		free(*out);
+	return r;
+}
+
+/* --- the end --- */
 
 void pymalloc_fini(struct pymalloc *p)
 {

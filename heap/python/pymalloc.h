@@ -65,6 +65,9 @@ struct pymalloc_sizes pymalloc_sizes_of(unsigned minor);
 /* All arenas whose tables are among the blocks of @c. 0, also if there are none; -ENOMEM. @out: pymalloc_fini. */
 must_check int pymalloc_take(const struct snapshot *s, const struct census *c, struct pymalloc_sizes sizes,
 			     struct pymalloc *out);
+/* Only where they are: sorted, in @out, to be freed with free. 0 or -ENOMEM. */
+must_check int pymalloc_arenas(const struct snapshot *s, const struct census *c, struct pymalloc_sizes sizes,
+			       struct snapshot_range **out, size_t *n);
 void pymalloc_fini(struct pymalloc *p);
 
 /* The number of the slot that contains @at, and its pool; PYMALLOC_NONE: none does. */
