@@ -114,6 +114,9 @@ bool census_is_inner(const struct census *c, taddr at);
 /* Are blocks of the allocator with this name listed? */
 bool census_lists(const struct census *c, const char *allocator);
 
+/* Is the number of blocks with a mapping of their own the allocator's? Also if that is not known. */
+bool census_mapped_add_up(const struct census *c);
+
 /* Is nothing guessed, and do the allocators' own figures and ours agree? If not: make the pause again. */
 bool census_adds_up(const struct census *c);
 

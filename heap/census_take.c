@@ -6,6 +6,7 @@
 #include "base/statusline.h"
 #include "heap/allocators.h"
 #include "heap/census_join.h"
+#include "heap/census_nested.h"
 
 static void label(struct census *c, const char *name)
 {
@@ -37,6 +38,8 @@ int census_take(const struct snapshot *s, struct census *out)
 	census_init(out);
 	for (const struct allocator *a = allocators; a->name && !err; a++)
 		err = add(s, a, out);
+	if (!err)
+		err = census_nested_drop(s, out);
 	if (err)
 		census_fini(out);
 	return err;

@@ -33,7 +33,7 @@ WAITING = {"test_terminal", "test_references", "test_following", "test_follow", 
            "test_uprobe_start", "test_sample", "test_allocators", "test_limits", "test_containers", "test_many",
            "test_ruby_stacks", "test_container_tools", "test_reused"}
 WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
-               "test_postgres_contexts", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
+               "test_postgres_contexts", "test_scan_python", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
                "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively

@@ -40,13 +40,14 @@ MAY_INCLUDE = {
     "symbolize/rust": "base",
     "symbolize": "base " + SYMBOLIZE,
 
-    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl heap/tcmalloc",
+    "heap": "base heap/snapshot heap/glibc heap/jemalloc heap/mimalloc heap/musl heap/tcmalloc heap/python",
     "heap/snapshot": "base heap " + SYMBOLIZE,
     "heap/glibc": "base heap heap/snapshot",
     "heap/jemalloc": "base heap heap/snapshot",
     "heap/mimalloc": "base heap heap/snapshot",
     "heap/musl": "base heap heap/snapshot",
     "heap/tcmalloc": "base heap heap/snapshot",
+    "heap/python": "base heap heap/snapshot",
     "heap/reach": "base heap heap/snapshot",
     "heap/classify": f"base heap heap/snapshot {SYMBOLIZE}",
 

@@ -12,6 +12,7 @@
 #include "attach/scan/scan_core.h"
 #include "attach/scan/scan_groups.h"
 #include "attach/scan/scan_pointers.h"
+#include "attach/scan/scan_python.h"
 #include "attach/target/openfiles.h"
 #include "base/log.h"
 #include "heap/allocators.h"
@@ -201,6 +202,8 @@ static int examine(struct scan *sc)
 	if (r == 0)
 		r = scan_groups_add(sc);
 	note_headers(sc);
+	if (r == 0)
+		r = scan_python_add(sc);
 	if (r == 0)
 		r = scan_pointers_add(sc, sc->opt->single.who_points_at, sc->opt->single.nwho_points_at);
 	if (r == 0)

@@ -83,22 +83,11 @@ static bool arena_adds_up(const struct census *c, size_t i)
 	       a->system_bytes <= a->walked_bytes + (i ? 0 : c->foreign_bytes);
 }
 
-/* Each thread that is between mapping and counting may cause a difference of one chunk. */
-static bool mapped_add_up(const struct census *c)
-{
-	const uint64_t seen = c->mmapped.blocks, claimed = c->mmapped_chunks_claimed;
-
-	if (c->mmapped_claimed == UINT64_MAX)
-		return true;
-	/* bytes are counted too, but not reliably: in 2.43 each realloc of such a chunk adds 16 */
-	return (seen > claimed ? seen - claimed : claimed - seen) <= c->between;
-}
-
 static void compare_figures(struct census *c)
 {
 	for (size_t i = 0; i < c->narenas; i++)
 		c->differing += !arena_adds_up(c, i);
-	c->differing += !mapped_add_up(c);
+	c->differing += !census_mapped_add_up(c);
 }
 
 int glibc_census(const struct snapshot *s, struct census *c)

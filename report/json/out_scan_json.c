@@ -87,6 +87,64 @@ static void put_trace(struct strbuf *sb, const struct scan_trace *t)
 	strbuf_putc(sb, '}');
 }
 
+static void put_holders(struct strbuf *sb, const struct scan_python_type *t)
+{
+	json_list(sb, ", ", "holders");
+	for (size_t i = 0; i < SCAN_PYTHON_HOLDERS && t->holders[i].type; i++) {
+		json_string(sb, i ? ", {" : "{", "type", t->holders[i].type);
+		json_number(sb, ", ", "pointers", t->holders[i].pointers);
+		strbuf_putc(sb, '}');
+	}
+	strbuf_putc(sb, ']');
+}
+
+static void put_type(struct strbuf *sb, const struct scan_python_type *t)
+{
+	json_string(sb, "{", "name", t->name);
+	json_number(sb, ", ", "objects", t->objects);
+	json_number(sb, ", ", "tracked", t->tracked);
+	json_number(sb, ", ", "bytes", t->bytes);
+	json_sum(sb, ", ", "with", &t->with);
+	json_address(sb, ", ", "largest", t->largest);
+	json_number(sb, ", ", "largest_bytes", t->largest_bytes);
+	put_holders(sb, t);
+	strbuf_putc(sb, '}');
+}
+
+static void put_arenas_of_python(struct strbuf *sb, const struct scan_python *p)
+{
+	json_number(sb, ", ", "arenas", p->arenas);
+	json_number(sb, ", ", "arena_bytes", p->arena_bytes);
+	json_sum(sb, ", ", "small", &p->small);
+	json_number(sb, ", ", "free_bytes", p->free_bytes);
+	json_number(sb, ", ", "empty_bytes", p->empty_bytes);
+	json_number(sb, ", ", "unseen_bytes", p->unseen_bytes);
+	json_number(sb, ", ", "differing", p->differing);
+}
+
+static void put_python(struct strbuf *sb, const struct scan_python *p)
+{
+	if (!p->version) {
+		json_text(sb, ",\n  ", "python", NULL);
+		return;
+	}
+	json_key(sb, ",\n  ", "python");
+	json_string(sb, "{", "version", p->version);
+	json_text(sb, ", ", "why_not", p->why_not);
+	json_number(sb, ", ", "objects", p->objects);
+	json_number(sb, ", ", "bytes", p->bytes);
+	put_arenas_of_python(sb, p);
+	json_sum(sb, ", ", "large", &p->large);
+	json_sum(sb, ", ", "idle", &p->idle);
+	json_sum(sb, ", ", "other", &p->other);
+	json_list(sb, ", ", "types");
+	for (size_t i = 0; i < p->ntypes; i++) {
+		json_next_line(sb, i, "    ");
+		put_type(sb, &p->types[i]);
+	}
+	strbuf_puts(sb, "]}");
+}
+
 static void put_verdicts(struct strbuf *sb, const struct summary_verdicts *v)
 {
 	json_bool(sb, ",\n  ", "judged", v->known);
@@ -128,6 +186,7 @@ static void put_scan(struct strbuf *sb, const struct scan_report *r)
 	put_memory(sb, &r->memory);
 	put_heap(sb, &r->heap);
 	put_trace(sb, &r->trace);
+	put_python(sb, &r->python);
 	put_verdicts(sb, v);
 	put_doubts(sb, r);
 	strbuf_putc(sb, '}');

@@ -11,6 +11,10 @@
  *	                    arenas: [{address, system, walked, used, fast, tcache, bins: {blocks, bytes}, top,
  *	                              other}]},
  *	             trace: {seconds_before, live, same, certain, resized},
+ *	             python: {version, why_not, objects, bytes, arenas, arena_bytes, small, free_bytes,
+ *	                      empty_bytes, unseen_bytes, differing, large, idle, other,
+ *	                      types: [{name, objects, tracked, bytes, with, largest, largest_bytes,
+ *	                               holders: [{type, pointers}]}]},
  *	             judged, not_judged,
  *	             verdicts: {definite, indirect, possible, reachable, unknown: {blocks, bytes}},
  *	             doubts: ["..."], problems: [{address, what}], more_problems}
@@ -27,6 +31,7 @@
  * blocks were live then, and how many blocks have the address and size of one of these now; of them `certain`
  * were lost already, so they are the same blocks; the others may have been freed and allocated again.
  * `resized` have the address of one and another size. null without a trace, or if no blocks could be listed.
+ * python: CPython's objects by type (report/model/scan_python.h); null if there is no interpreter.
  * place: "block", "register", "stack", "data", "tls", "allocator". offset: value minus the address that was
  * asked for, or minus the beginning of the block that contains it. claimed is null if the allocator's own
  * figure was not found. In "run", mode is "scan", frontend "ptrace" or "core"; verdicts are as in a watch,

@@ -30,6 +30,7 @@ void scan_fini(struct scan_report *r)
 	free(r->answers);
 	free(r->problems);
 	free(r->heap.arenas);
+	free(r->python.types);
 	summary_fini(&r->summary);
 	memset(r, 0, sizeof(*r));
 }
@@ -53,6 +54,16 @@ void scan_add_arena(struct scan_report *r, const struct scan_arena *arena)
 
 	if (slot)
 		*slot = *arena;
+}
+
+struct scan_python_type *scan_add_python_type(struct scan_report *r)
+{
+	struct scan_python_type *slot;
+
+	slot = summary_push(&r->summary, &r->python.types, &r->python.ntypes, sizeof(*slot));
+	if (slot)
+		*slot = (struct scan_python_type){ 0 };
+	return slot;
 }
 
 struct scan_answer *scan_add_answer(struct scan_report *r)

@@ -20,6 +20,7 @@
 
 #include "base/taddr.h"
 #include "base/verdict.h"
+#include "report/model/scan_python.h"
 #include "report/model/summary.h"
 
 struct scan_memory {
@@ -132,6 +133,7 @@ struct scan_report {
 	struct scan_memory memory;
 	struct scan_heap heap;
 	struct scan_trace trace;
+	struct scan_python python;
 	struct scan_problem *problems;
 	size_t nproblems;
 	uint64_t more_problems;		/* that are not listed */
@@ -146,6 +148,8 @@ int scan_error(const struct scan_report *r);
 /* The texts are copied. */
 void scan_add_problem(struct scan_report *r, taddr at, const char *what);
 void scan_add_arena(struct scan_report *r, const struct scan_arena *arena);
+/* A type of Python to be filled, or NULL if out of memory. */
+struct scan_python_type *scan_add_python_type(struct scan_report *r);
 /* An answer to be filled, or NULL if out of memory. Its lists are from malloc, and become the report's. */
 struct scan_answer *scan_add_answer(struct scan_report *r);
 

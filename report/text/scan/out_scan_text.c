@@ -12,6 +12,7 @@
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/scan/text_pointers.h"
 #include "report/text/scan/text_scan_head.h"
+#include "report/text/scan/text_scan_python.h"
 #include "report/text/scan/text_scan_trace.h"
 #include "report/text/text_certainty.h"
 #include "report/text/text_filter.h"
@@ -398,6 +399,7 @@ int out_scan_text(const struct scan_report *r, size_t top, struct strbuf *sb)
 	} else {
 		put_table(sb, r, top);
 		put_groups(sb, r, top);
+		text_scan_python(sb, r, top);
 	}
 	strbuf_putc(sb, '\n');
 	text_scan_head(sb, r);
