@@ -78,7 +78,8 @@ static void look_at_slots(const struct look *l, const struct slots *slots, pid_t
 	}
 }
 
-void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid, void (*lift)(void *ctx, int mem), void *ctx)
+void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid,
+		      void (*lift)(void *ctx, int mem), void *ctx)
 {
 	const struct timespec pauses[] = { { 0, 10000000 }, { 0, 90000000 } };
 	cleanup_close int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -15,9 +15,10 @@
 #include "attach/keeper/shared/slots.h"
 
 /*
- * Call @lift with the memory of each such copy of @pid; some more than once. @slots may be NULL. Takes a tenth of
- * a second: a copy whose making was under way is there only then.
+ * Call @lift with the memory of each such copy of @pid; some more than once. @slots may be NULL. Takes a tenth
+ * of a second: a copy whose making was under way is there only then.
  */
-void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid, void (*lift)(void *ctx, int mem), void *ctx);
+void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid,
+		      void (*lift)(void *ctx, int mem), void *ctx);
 
 #endif

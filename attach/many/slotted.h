@@ -21,9 +21,9 @@ struct slots *slotted_open(int bell);
 void slotted_close(struct slots *all);
 
 /*
- * Now and then: a slot takes up to 20 MiB when a copy has used it, and a keeper must not be what takes the last
- * memory of the machine, or of a container in which the target is, too: the kernel would kill the largest process.
- * All together may take half of what is there. slotted_most: how many that are.
+ * Now and then: a slot takes up to 20 MiB when a copy has used it, and a keeper must not be what takes the
+ * last memory of the machine, or of a container in which the target is, too: the kernel would kill the
+ * largest process. All together may take half of what is there. slotted_most: how many that are.
  */
 void slotted_fit(struct slots *all);
 uint32_t slotted_most(uint64_t available);

@@ -20,8 +20,8 @@ struct memory_limit {
 bool memory_limit_for_copy(uint64_t bytes, struct memory_limit *out);
 
 /*
- * If memory runs out, the kernel is to kill this process first: neither the target, nor its keeper, which leaves
- * it then as ever. What this process forks from now on has the same rank (oom_score_adj 1000).
+ * If memory runs out, the kernel is to kill this process first: neither the target, nor its keeper, which
+ * leaves it then as ever. What this process forks from now on has the same rank (oom_score_adj 1000).
  */
 void memory_limit_offer_ourselves(void);
 

@@ -32,9 +32,11 @@ static int parse(const char *text, struct procstat *out)
 	uint64_t ticks;
 
 	*out = (struct procstat){ 0 };
-	if (!end || sscanf(end + 1, " %c %d %*d %d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64
-			   " %*u %*d %*u %*u %*u %" SCNu64, &out->state, &out->parent, &out->session, &flags, &ticks,
-			   &out->stack_start) != 6)
+	if (!end ||
+	    sscanf(end + 1,
+		   " %c %d %*d %d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64
+		   " %*u %*d %*u %*u %*u %" SCNu64,
+		   &out->state, &out->parent, &out->session, &flags, &ticks, &out->stack_start) != 6)
 		return -EIO;
 	copy_comm(text, end, out->comm);
 	out->kernel_thread = flags & PF_KTHREAD;

@@ -17,7 +17,7 @@ struct procstat {
 	pid_t parent, session;
 	bool kernel_thread;
 	uint64_t start_ns;	/* CLOCK_BOOTTIME, in steps of 10 ms */
-	/* where its stack begins: the same in what it forks, another one after an exec; 0: we may not trace it */
+	/* where its stack begins: as in what it has forked; another one after an exec; 0: we may not trace it */
 	uint64_t stack_start;
 };
 

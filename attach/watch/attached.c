@@ -260,7 +260,7 @@ int attached_add_uprobe(struct attached *a)
 	return r < 0 ? r : 0;
 }
 
-/* The keeper, the largest of us, has been forked. A program that is started must not be what is killed first. */
+/* The keeper, the largest of us, has been forked. A program that is started must not be killed first. */
 static void rank_before_keeper(const struct attached *a)
 {
 	if (!a->opt->program && plants(a))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Sudden death: of mmattach at any moment, and of its keeper. The target lives on."""
 import os
+import pathlib
 import signal
 
 import pytest
@@ -64,6 +65,19 @@ def test_keeper_goes_with_it(victim, attach):
     run.wait()
     wait_for(lambda: ended(keeper), "the keeper has ended", ALL_GONE)
     assert_let_go(target)
+    target.end()
+
+
+def rank(pid):
+    return int(pathlib.Path(f"/proc/{pid}/oom_score_adj").read_text())
+
+
+def test_which_is_killed_if_memory_runs_out(victim, attach):
+    """Neither the target, nor the keeper, without which the target would die."""
+    target = victim("hot", 1)
+    run = attach(target)
+    assert rank(run.pid) == 1000 and rank(run.keeper()) <= rank("self") and rank(target.pid) == rank("self")
+    run.finish()
     target.end()
 
 

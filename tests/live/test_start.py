@@ -2,6 +2,7 @@
 """`mmattach -- PROGRAM ARG...`: watched from its first instruction, and otherwise as if started by hand."""
 import json
 import os
+import pathlib
 import pty
 import re
 import signal
@@ -49,6 +50,11 @@ def test_from_the_first_instruction(run):
     assert hits(report, "free early_free") == told["calls"]
     assert report["totals"]["live_blocks"] == 0
     assert lost(report) == {}
+
+
+def test_it_is_not_killed_first_if_memory_runs_out(run):
+    ended, _ = run("/bin/cat", "/proc/self/oom_score_adj")
+    assert ended.out.text() == pathlib.Path("/proc/self/oom_score_adj").read_text().strip()
 
 
 def test_input_and_output_are_its_own(run, tmp_path):

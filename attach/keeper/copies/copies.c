@@ -40,8 +40,8 @@ void copies_reserve(struct keeper *first)
 }
 
 /*
- * So many that a copy which is not taken can always be cleaned: for that its memory must be opened. If it cannot
- * be, it stays a tracee, and waits at each trap that cannot be emulated.
+ * So many that a copy which is not taken can always be cleaned: for that its memory must be opened. If it
+ * cannot be, it stays a tracee, and waits at each trap that cannot be emulated.
  */
 static uint32_t most_copies(void)
 {
@@ -253,8 +253,8 @@ static void close_files(struct keeper *s)
 
 static bool may_take(const struct keeper *k, const struct keeper *first)
 {
-	return first->rooms && first->ncopies < first->most_copies && k->watching && !k->leaving && !k->leave_reason &&
-	       k->traps.bound;
+	return first->rooms && first->ncopies < first->most_copies && k->watching && !k->leaving &&
+	       !k->leave_reason && k->traps.bound;
 }
 
 bool copies_take(struct keeper *k, struct tracee *t)

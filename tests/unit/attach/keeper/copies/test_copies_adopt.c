@@ -177,7 +177,7 @@ static void one_that_is_missing(void **state)
 		assert_is(i, i);
 }
 
-/* What is open in a thread, and what it is to do again, has the new numbers; or is forgotten with its trap. */
+/* What is open in a thread, and what it is to do again, has new numbers; or is forgotten with its trap. */
 static void what_is_open_in_a_thread(void **state)
 {
 	struct tracee *t = threads_add(&k->threads, getpid()), *other = threads_add(&k->threads, 1);
