@@ -76,4 +76,4 @@ def test_fates_in_other_mallocs(malloc, options):
         pytest.skip(f"optional: {file} is not there")
     preload = {} if more else {"LD_PRELOAD": str(file)}
     assert_true(run_fates(everyday(8, 14), ["-m", malloc, *more, *options], **preload),
-                ("freed", "resized", "unmapped" if malloc == "musl" else "linked", "taken"), slow_taken_for_leaks=3)
+                ("freed", "unmapped" if malloc == "musl" else "linked", "taken"), slow_taken_for_leaks=3)

@@ -15,7 +15,8 @@
 #define HIGHEST (1ull << 47)
 #define ALIGN 8u
 
-enum which { COOKIE, SLICE, FIRST_WORDS, PIECES };
+enum which { COOKIE, SLICE, PIECES };
+enum which_more { PAGE_WORDS, FIRST_WORDS, MORE };
 enum lists { OWN, FOREIGN, DELAYED };
 
 /* A block that is looked at. */
@@ -35,7 +36,7 @@ struct mimalloc_heap {
 	struct addrmap wanted;		/* pages and heaps whose lists are */
 	struct item items[BLOCK_LOOKS];
 	size_t n;
-	struct remote_read_piece first[BLOCK_LOOKS * PIECES], pages[BLOCK_LOOKS];
+	struct remote_read_piece first[BLOCK_LOOKS * PIECES], more[BLOCK_LOOKS * MORE];
 };
 
 static bool read_words(const struct mimalloc_heap *h, taddr at, uint64_t *to, size_t bytes)
@@ -87,7 +88,6 @@ static void ask(struct mimalloc_heap *h, size_t i)
 
 	first[COOKIE] = remote_read_piece(mimalloc_map_cookie(&h->map, at, &expected), &it->cookie, 8);
 	first[SLICE] = remote_read_piece(mimalloc_map_slice(at), &it->slice, 8);
-	first[FIRST_WORDS] = remote_read_piece(at, it->words, 8 * owner_words_of(tracked_bytes(it->look->b)));
 }
 
 static bool has(const struct mimalloc_heap *h, size_t i, enum which which)
@@ -100,15 +100,25 @@ static bool is_absent(const struct mimalloc_heap *h, size_t i, enum which which)
 	return h->first[PIECES * i + which].got == REMOTE_READ_ABSENT;
 }
 
+/* The words after the page: which links may be there depends on its flags. */
 static int read_pages(struct mimalloc_heap *h, struct remote_read *g)
 {
 	for (size_t i = 0; i < h->n; i++) {
 		struct item *it = &h->items[i];
+		const taddr at = it->look->addr;
 
-		it->page_at = has(h, i, SLICE) ? mimalloc_map_page(mimalloc_map_slice(it->look->addr), it->slice) : 0;
-		h->pages[i] = remote_read_piece(it->page_at, it->page, it->page_at ? sizeof(it->page) : 0);
+		it->page_at = has(h, i, SLICE) ? mimalloc_map_page(mimalloc_map_slice(at), it->slice) : 0;
+		h->more[MORE * i + PAGE_WORDS] =
+			remote_read_piece(it->page_at, it->page, it->page_at ? sizeof(it->page) : 0);
+		h->more[MORE * i + FIRST_WORDS] =
+			remote_read_piece(at, it->words, 8 * owner_words_of(tracked_bytes(it->look->b)));
 	}
-	return remote_read_now(g, h->pages, h->n);
+	return remote_read_now(g, h->more, MORE * h->n);
+}
+
+static bool has_more(const struct mimalloc_heap *h, size_t i, enum which_more which)
+{
+	return remote_read_has(&h->more[MORE * i + which]);
 }
 
 /* Is its first word what free would have written there? */
@@ -118,7 +128,7 @@ static bool has_link(const struct mimalloc_heap *h, size_t i)
 	const struct mimalloc_place *p = &it->place;
 	const uint64_t to = it->words[0];
 
-	if (!p->size || !has(h, i, FIRST_WORDS))
+	if (!p->size || !has_more(h, i, FIRST_WORDS))
 		return false;
 	if (!to || (p->delayed && is_address(to)))
 		return true;
@@ -134,7 +144,7 @@ static bool place_items(struct mimalloc_heap *h)
 		struct item *it = &h->items[i];
 
 		it->place = (struct mimalloc_place){ 0 };
-		if (remote_read_has(&h->pages[i]))
+		if (has_more(h, i, PAGE_WORDS))
 			it->place = mimalloc_map_place(it->page_at, it->page);
 		it->may_be_free = has_link(h, i);
 		any |= it->may_be_free;
@@ -200,11 +210,17 @@ static int read_lists(struct mimalloc_heap *h, struct remote_read *g)
 
 /* --- a look: what it means --- */
 
-static enum block_sign sign_by_lists(const struct mimalloc_heap *h, taddr at)
+static enum block_sign sign_by_lists(const struct mimalloc_heap *h, const struct item *it)
 {
-	const enum free_lists_answer a = free_lists_answer(&h->lists, at);
+	const enum free_lists_answer a = free_lists_answer(&h->lists, it->look->addr);
 
-	return a == LISTED_YES ? BLOCK_LINKED : a == LISTED_NO ? BLOCK_IN_USE : BLOCK_UNSEEN;
+	if (a == LISTED_YES)
+		return BLOCK_LINKED;
+	/* it may have been in a list when its words were read, and given out before the lists were */
+	if (a == LISTED_UNSURE || !owner_words_still(h->pid, it->look->addr, it->words,
+						     owner_words_of(tracked_bytes(it->look->b))))
+		return BLOCK_UNSEEN;
+	return BLOCK_IN_USE;
 }
 
 static enum block_sign sign_of(const struct mimalloc_heap *h, size_t i)
@@ -221,15 +237,15 @@ static enum block_sign sign_of(const struct mimalloc_heap *h, size_t i)
 		return BLOCK_UNSEEN;
 	if (!it->page_at)
 		return BLOCK_FREED;
-	if (!remote_read_has(&h->pages[i]))
+	if (!has_more(h, i, PAGE_WORDS))
 		return BLOCK_UNSEEN;
 	if (!it->place.size)
 		return BLOCK_FREED;
 	if (it->place.size != tracked_bytes(it->look->b))
 		return BLOCK_RESIZED;
-	if (!has(h, i, FIRST_WORDS))
+	if (!has_more(h, i, FIRST_WORDS))
 		return BLOCK_UNSEEN;
-	return it->may_be_free ? sign_by_lists(h, it->look->addr) : BLOCK_IN_USE;
+	return it->may_be_free ? sign_by_lists(h, it) : BLOCK_IN_USE;
 }
 
 static int look_some(struct mimalloc_heap *h, struct remote_read *g)
@@ -246,7 +262,7 @@ static int look_some(struct mimalloc_heap *h, struct remote_read *g)
 		r = read_lists(h, g);
 	for (size_t i = 0; i < h->n && r == 0; i++) {
 		struct block_look *l = h->items[i].look;
-		const bool words = has(h, i, FIRST_WORDS);
+		const bool words = has_more(h, i, FIRST_WORDS);
 
 		l->sign = sign_of(h, i);
 		l->away = l->sign == BLOCK_UNSEEN && !words;

@@ -20,6 +20,12 @@ static inline uint32_t owner_words_of(uint64_t bytes)
 /* What was there before: none of it was written by the block's owner. */
 void owner_words_born(const struct block_hit *hit, uint64_t bytes, struct chunkstate *out);
 
+/*
+ * Read the words of the block at @at once more, while all threads run: are they still @words? Of a block that was
+ * in a list of free blocks a moment ago, and may have been given out since.
+ */
+bool owner_words_still(pid_t pid, taddr at, const uint64_t words[OWNER_WORDS], uint32_t n);
+
 /* @n words were read at a look at @l, 0: none; they become l->now. */
 void owner_words_look(struct block_look *l, const uint64_t words[OWNER_WORDS], uint32_t n);
 

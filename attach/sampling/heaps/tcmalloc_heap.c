@@ -288,11 +288,17 @@ static bool find_links(struct tcmalloc_heap *h)
 
 /* --- a look: what it means --- */
 
-static enum block_sign sign_by_lists(const struct tcmalloc_heap *h, taddr at)
+static enum block_sign sign_by_lists(const struct tcmalloc_heap *h, const struct item *it)
 {
-	const enum free_lists_answer a = free_lists_answer(&h->lists, at);
+	const enum free_lists_answer a = free_lists_answer(&h->lists, it->look->addr);
 
-	return a == LISTED_YES ? BLOCK_LINKED : a == LISTED_NO ? BLOCK_IN_USE : BLOCK_UNSEEN;
+	if (a == LISTED_YES)
+		return BLOCK_LINKED;
+	/* it may have been in a list when its words were read, and given out before the lists were */
+	if (a == LISTED_UNSURE || !owner_words_still(h->pid, it->look->addr, it->words,
+						     owner_words_of(tracked_bytes(it->look->b))))
+		return BLOCK_UNSEEN;
+	return BLOCK_IN_USE;
 }
 
 static enum block_sign sign_of(const struct tcmalloc_heap *h, size_t i, bool span_read)
@@ -311,7 +317,7 @@ static enum block_sign sign_of(const struct tcmalloc_heap *h, size_t i, bool spa
 		return BLOCK_RESIZED;
 	if (!has_words(h, i))
 		return BLOCK_UNSEEN;
-	return it->may_be_free ? sign_by_lists(h, it->look->addr) : BLOCK_IN_USE;
+	return it->may_be_free ? sign_by_lists(h, it) : BLOCK_IN_USE;
 }
 
 static int look_some(struct tcmalloc_heap *h, struct remote_read *g)

@@ -12,7 +12,7 @@
  *	in a list of free blocks, in two readings			gone
  *	word 0 is no link						in use: free overwrites it with one
  *	word 0 is one, and no list has it				in use
- *	the lists were changing						not known this time
+ *	the lists were changing, or word 0 was				not known this time
  */
 #ifndef MM_TCMALLOC_HEAP_H
 #define MM_TCMALLOC_HEAP_H
