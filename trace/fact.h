@@ -81,7 +81,7 @@ struct fact_step {
  */
 struct fact_sample {
 	uint64_t seen;		/* hits with this stack */
-	uint64_t late_seen;	/* of these, in the last fifth of the run */
+	uint64_t late_seen;	/* of these, late in the run: its last fifth, or its last half */
 	uint64_t chunk_bytes;	/* of the blocks of `seen`, as the allocator has rounded them */
 	uint64_t site_seen;	/* from here on of its site: hits with any stack, counted as `seen` is; */
 	uint64_t site_hits;	/* and of rounds that are over, undisturbed: hits, */
@@ -91,7 +91,7 @@ struct fact_sample {
 	bool standing;		/* its trap is planted all the time by now */
 	uint32_t nsteps;
 	struct fact_step steps[MMT_SAMPLE_STEPS];
-	/* of its site: how long the trap was planted in the last fifth of the run, at least */
+	/* of its site: how long the trap was planted as late, at least */
 	uint64_t late_exposed_us;
 	/*
 	 * hits that are not among those, as a thread was stopped at a trap then; and how long one was stopped

@@ -8,7 +8,8 @@
  *			the length, up to a minute
  *	candidate	three blocks of one stack are older, and nothing says that such blocks are freed:
  *			every call, within the part of the budget that is for all candidates. A candidate that
- *			needs less than an equal share leaves the rest to the others
+ *			needs less than an equal share leaves the rest to the others. Not a site so hot
+ *			that no conclusion about it can follow: it has rounds as at first
  *	in bunches	the same share, but in longer rounds with a larger quota: what of a bunch is not seen
  *			makes the estimate too low (report/sampling/estimate.h)
  *

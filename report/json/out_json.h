@@ -75,7 +75,7 @@
  * "unknown" groups as if all that is still there at share_age_s stayed live: a sum also has what is possible.
  * share_seen: the part of all allocations there that was seen. half_s: the age by which half had been freed;
  * null: fewer have. turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added
- * in the last fifth of the run) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for
+ * in the last fifth of the run, at least) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for
  * "unknown", a name of report/model/unknown_reason.h; else null. blocks, bytes, allocs, frees and totals are
  * those of tracked blocks; growth follows from turnover and estimate. Kept bytes are those of chunks, as the
  * allocator rounds them.

@@ -63,7 +63,7 @@ struct summary_kind {
  * and still live.
  */
 struct summary_sample {
-	uint64_t seen, late_seen;	/* allocations; of these, in the last fifth of the run */
+	uint64_t seen, late_seen;	/* allocations; of these, late in the run */
 	double bytes_each;		/* of one, as the allocator has rounded it */
 	/* By now all of its allocations are seen, except if the budget is used up. */
 	bool standing;

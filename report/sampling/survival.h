@@ -13,8 +13,8 @@
  *	stays		leaks: of the old ones (the last tenfold of age) hardly any is freed or becomes
  *			unknown. A leak, unless they live longer than the watch
  *	goes		freed: hardly any is left, or the old ones continue to go
- *	table		bounded: they stay, but none was allocated in the last fifth of the run, which would
- *			have been seen
+ *	table		bounded: they stay, but none was allocated late in the run (its last fifth, or its
+ *			last half), which would have been seen
  *	unknown		too few or too young, or too few expected for `table`; or some stay, but so small a
  *			share that they may be other blocks, at the addresses of short-lived ones
  *
@@ -74,7 +74,7 @@ double survival_age_s(unsigned step);
 void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, enum survival_end end);
 
 /*
- * @late_seen: allocations seen in the last fifth of the run; @late_expected: how many would have been seen at
+ * @late_seen: allocations seen late in the run; @late_expected: how many would have been seen at
  * the rate before.
  */
 void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
