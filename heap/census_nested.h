@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * census_nested: arenas of an interpreter's own allocator (heap/python), which it maps itself. Data there can
- * look like a block of malloc that has a mapping of its own: in 3.10 and later, pages begin within objects, and
+ * census_nested: arenas of an interpreter's own allocator (heap/python), which it maps itself. Data
+ * there can look like a block of malloc that has a mapping of its own: in 3.10 and later, pages begin within
+ * objects, and
  * the length 1 of a number with certain digits behind it is enough. Such a block is none, and without it the
  * figures of malloc agree again.
  */
