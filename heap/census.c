@@ -32,6 +32,19 @@ void census_problem(struct census *c, taddr at, const char *what, va_list args)
 	vsnprintf(c->problem.what, sizeof(c->problem.what), what, args);
 }
 
+void census_doubt(struct census *c, size_t at_work, taddr at, const char *what, ...)
+{
+	va_list args;
+
+	if (at_work) {
+		c->unsure++;
+		return;
+	}
+	va_start(args, what);
+	census_problem(c, at, what, args);
+	va_end(args);
+}
+
 const struct census_area *census_area_at(const struct census *c, taddr at)
 {
 	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);

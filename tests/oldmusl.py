@@ -12,7 +12,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import tarfile
 import urllib.request
 
 import libcs
@@ -47,8 +46,7 @@ def unpack():
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     (part / "musl.tar.gz").write_bytes(fetch())
-    with tarfile.open(part / "musl.tar.gz") as archive:
-        archive.extractall(part, filter="data")
+    subprocess.run(["tar", "-xf", part / "musl.tar.gz", "-C", part], check=True)
     next(part.glob("musl-*")).rename(part / "source")
     part.rename(FOLDER)
 

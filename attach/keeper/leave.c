@@ -2,8 +2,10 @@
 #include "attach/keeper/leave.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/keeper/hold.h"
 #include "attach/keeper/newproc.h"
@@ -307,6 +309,12 @@ void leave(struct keeper *k, enum leave_reason reason)
 
 /* --- alone --- */
 
+/* Its end was reported, but not to this state: nothing comes of it any more. */
+static bool is_gone(pid_t pid, pid_t tid)
+{
+	return syscall(SYS_tgkill, pid, tid, 0) < 0 && errno == ESRCH;
+}
+
 /*
  * The keeper does not exit, so a thread that sleeps must stop, too. If it moves bytes, it is tried again
  * later.
@@ -316,6 +324,10 @@ static void release_alone(struct keeper *k, struct tracee *t)
 	const pid_t pid = t->guest ? t->tid : k->target;
 	const bool was = t->interrupted;
 
+	if (is_gone(pid, t->tid)) {
+		forget(k, t);
+		return;
+	}
 	if (t->state == TRACEE_LISTENING) {
 		(void)!tracee_interrupt(t);
 		t->interrupted = was; /* its call has failed because of the signal that has stopped it */

@@ -98,7 +98,4 @@ must_check int oldmusl_add_extent(struct oldmusl *g, taddr lo, taddr hi, uint32_
 /* As allocators.h wants it. */
 must_check int oldmusl_census(const struct snapshot *s, struct census *c);
 
-/* As musl_doubt does. */
-__attribute__((format(printf, 3, 4))) void oldmusl_doubt(struct oldmusl *g, taddr at, const char *what, ...);
-
 #endif

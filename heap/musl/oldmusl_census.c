@@ -14,19 +14,6 @@
 /* Chunks that a thread in malloc may have taken out of a bin, or not put in yet. */
 #define IN_HAND 3u
 
-void oldmusl_doubt(struct oldmusl *g, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (g->at_work) {
-		g->c->unsure++;
-		return;
-	}
-	va_start(args, what);
-	census_problem(g->c, at, what, args);
-	va_end(args);
-}
-
 static int make_arena(struct oldmusl *g)
 {
 	struct census *c = g->c;
@@ -55,7 +42,7 @@ static uint64_t count_bin(struct oldmusl *g, taddr sentinel, uint64_t most)
 	while (at != sentinel && n < most) {
 		n++;
 		if (at % 8 || !snapshot_cursor_word(&g->cursor, at + NEXT, &at)) {
-			oldmusl_doubt(g, at, "corrupt: a list of free chunks leads to memory that is none");
+			census_doubt(g->c, g->at_work, at, "corrupt: a list of free chunks leads to memory that is none");
 			break;
 		}
 	}
@@ -98,7 +85,7 @@ int oldmusl_census(const struct snapshot *s, struct census *c)
 		compare_bins(&g);
 		overlap = census_order(c);
 		if (overlap)
-			oldmusl_doubt(&g, overlap, "corrupt: a block lies inside of another one");
+			census_doubt(c, g.at_work, overlap, "corrupt: a block lies inside of another one");
 		add_up(c->arenas);
 		census_blocks_trim(c);
 	}

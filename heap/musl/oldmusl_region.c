@@ -97,7 +97,7 @@ static taddr step(struct oldmusl *g, taddr before, taddr at, taddr end, uint64_t
 
 	if (next && oldmusl_read(g, next, &c) && c.before == *size)
 		return next;
-	oldmusl_doubt(g, at, "corrupt: the size of this chunk was overwritten");
+	census_doubt(g->c, g->at_work, at, "corrupt: the size of this chunk was overwritten");
 	if (next && is_chunk(g, next, end))
 		return next;
 	other = next_by_its_size(g, before, at, end);
@@ -122,7 +122,7 @@ int oldmusl_take_region(struct oldmusl *g, taddr first, taddr end, taddr *out)
 	}
 	*out = at + OLDMUSL_HEAD;
 	if (r == 0 && (!oldmusl_read(g, at, &c) || c.size != OLDMUSL_USED)) {
-		oldmusl_doubt(g, at, "corrupt, or not in the snapshot: there is no chunk here");
+		census_doubt(g->c, g->at_work, at, "corrupt, or not in the snapshot: there is no chunk here");
 		g->c->unseen_bytes += end - at;
 		*out = end;
 	}

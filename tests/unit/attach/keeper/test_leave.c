@@ -268,6 +268,22 @@ static void alone_one_that_is_stopped(void **state)
 	assert_left_alone();
 }
 
+/* Its end was reported, and not taken notice of. Once it kept a keeper from ending. */
+static void alone_one_that_is_gone(void **state)
+{
+	struct tracee *t = watched(child_runs);
+	const pid_t child = t->tid;
+	int status;
+
+	(void)state;
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, __WALL), child);
+	leave_alone_now();
+	assert_true(keeper->gone);
+	assert_int_equal(keeper->threads.used, 0);
+	child_no_keeper();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,6 +300,7 @@ int main(void)
 		cmocka_unit_test(alone_one_that_is_held),
 		cmocka_unit_test(alone_one_that_forks),
 		cmocka_unit_test(alone_one_that_is_stopped),
+		cmocka_unit_test(alone_one_that_is_gone),
 	};
 
 	return cmocka_run_group_tests(tests, child_prepare, NULL);
