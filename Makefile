@@ -79,7 +79,7 @@ PACKS := packs/libc.probes $(filter-out packs/libc.probes,$(sort $(wildcard pack
 # The page of --format html: one script, in this order (report/html/html_page.h).
 PAGE := $(B)/report/html
 PAGE_SCRIPTS := $(addprefix report/html/,text.js theme.js data.js tree.js stack.js dom.js answer.js flame.js flame_keys.js \
-	plot.js histogram.js estimates.js table.js refs.js scan.js lookup.js account.js page.js)
+	plot.js histogram.js estimates.js table.js refs.js scan.js pyobjects.js lookup.js account.js page.js)
 
 # tests/unit has the folders of what is tested; the programs are all in one.
 UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))

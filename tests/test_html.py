@@ -9,6 +9,7 @@ import pathlib
 import re
 import struct
 import subprocess
+import sys
 import zlib
 
 import pytest
@@ -603,6 +604,17 @@ def test_what_points_at_a_block(browser, tmp_path):
     browser.open(page_of(tmp_path / "scan.html", *cases.CORE, "--who-points-at", held, cwd=tmp_path))
     assert held in browser.text("pointers") and "shop::" in browser.text("pointers")
     assert browser.all("#heap .bar") and browser.all("#arenas-table tr.row")
+
+
+def test_objects_of_python(browser, tmp_path):
+    script = "kept = [complex(i) for i in range(4321)]; print('ready', flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        page = page_of(tmp_path / "python.html", "scan", "-p", str(program.pid))
+        program.stdin.close()
+    opens_well(browser, page)
+    shown = {text: n for text, n in zip(browser.texts("#python-table tr.row td.c-text"), browser.texts("#python-table tr.row td.c-count"))}
+    assert shown["complex"].replace(",", "").replace("\u202f", "") == "4321"
 
 
 def test_blocks_of_a_group(browser, tmp_path):

@@ -27,6 +27,7 @@ else
 putHistograms();
 putDoubleFrees();
 putScan();
+putPythonObjects();
 putPointers();
 putLookups();
 putAccount();
