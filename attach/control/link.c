@@ -16,6 +16,7 @@
 #include "attach/keeper/keeper.h"
 #include "attach/keeper/procfs.h"
 #include "attach/keeper/traps/trap.h"
+#include "attach/target/target.h"
 #include "base/log.h"
 #include "base/stall_timer.h"
 
@@ -150,6 +151,12 @@ int link_open_slot(struct link *l, struct slot *slot)
 		munmap(l->traps, sizeof(*l->traps));
 		return r;
 	}
+	/* the number may be another process's by now: a keeper that lives traces the copy */
+	if (target_status_number(slot->pid, "TracerPid") != (uint32_t)slot->keeper) {
+		close(l->keeper_fd);
+		munmap(l->traps, sizeof(*l->traps));
+		return -ESRCH;
+	}
 	l->slot = slot;
 	l->bell = slot->bell;
 	l->shared = &slot->shared;
@@ -200,6 +207,13 @@ bool link_keeper_gone(const struct link *l)
 	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
 
 	return link_left_alone(l) || poll(&p, 1, 0) == 1;
+}
+
+bool link_keeper_died(const struct link *l)
+{
+	struct pollfd p = { .fd = l->keeper_fd, .events = POLLIN };
+
+	return l->shared && l->keeper_fd >= 0 && poll(&p, 1, 0) == 1 && atomic_load(&l->shared->end.left) == LEFT_NOT;
 }
 
 bool link_may_kill(const struct link *l)

@@ -120,6 +120,9 @@ must_check int link_leave(struct link *l, uint64_t limit_ns);
 /* It has left the target; mostly it has ended. */
 bool link_keeper_gone(const struct link *l);
 
+/* Has it ended without leaving: was it killed? */
+bool link_keeper_died(const struct link *l);
+
 /* It has left the target, but has not ended: it has other processes to serve. */
 bool link_left_alone(const struct link *l);
 

@@ -340,6 +340,7 @@ static void write_text(const char *path, const char *text)
 /* Each of these helps, none is needed: what is not allowed is left out. */
 static void make_hard_to_kill(bool own_session)
 {
+	write_text("/proc/self/oom_score_adj", "0"); /* always allowed; the watch may have offered itself */
 	write_text("/proc/self/oom_score_adj", "-900");
 	sched_priority_ask();
 	/*

@@ -309,10 +309,16 @@ void leave(struct keeper *k, enum leave_reason reason)
 
 /* --- alone --- */
 
-/* Its end was reported, but not to this state: nothing comes of it any more. */
-static bool is_gone(pid_t pid, pid_t tid)
+/*
+ * Its end was reported, but not to this state: nothing comes of it any more. A newborn is no thread of the target,
+ * nor is a guest's.
+ */
+static bool is_gone(const struct keeper *k, const struct tracee *t)
 {
-	return syscall(SYS_tgkill, pid, tid, 0) < 0 && errno == ESRCH;
+	const long r = t->known && !t->guest ? syscall(SYS_tgkill, k->target, t->tid, 0)
+					     : syscall(SYS_tkill, t->tid, 0);
+
+	return r < 0 && errno == ESRCH;
 }
 
 /*
@@ -324,7 +330,7 @@ static void release_alone(struct keeper *k, struct tracee *t)
 	const pid_t pid = t->guest ? t->tid : k->target;
 	const bool was = t->interrupted;
 
-	if (is_gone(pid, t->tid)) {
+	if (is_gone(k, t)) {
 		forget(k, t);
 		return;
 	}

@@ -28,6 +28,7 @@
 #include "base/statusline.h"
 
 #define LOOK_S 0.1
+#define FIT_S 1.0	/* how often the memory for slots is looked at */
 #define LEAST_AGE_NS 200000000u	/* most new processes of a shell, or a build, live for less */
 #define ATTACHING 4		/* at once: each pauses its process for a moment */
 #define LEAVING 6		/* at once, if the memory of each is copied then */
@@ -51,7 +52,7 @@ struct many {
 	bool ends;		/* no further process is watched */
 	double hurried;		/* when those that end were asked to be quick; 0: not yet */
 	double began;		/* clock_seconds(): when all of the first look were attached to */
-	double next_look;
+	double next_look, next_fit;
 	int error;
 };
 
@@ -393,7 +394,10 @@ static int follow(struct many *m)
 		r = look_at_crowded(m);
 	if (r < 0 || !m->opt->follow || now < m->next_look)
 		return r;
-	slotted_fit(m->members.slots);
+	if (now >= m->next_fit) {
+		slotted_fit(m->members.slots);
+		m->next_fit = now + FIT_S;
+	}
 	slotted_sweep(m->members.slots, is_needed, m);
 	m->next_look = now + LOOK_S;
 	return look(m);

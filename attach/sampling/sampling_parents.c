@@ -344,6 +344,7 @@ static void measure(const struct sampling_parents *p, const struct sampling_tria
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
 	t->checking = true;
+	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	t->until_ns = now_ns + CHECK_NS;
 	for (size_t i = 0; i < p->sites->n; i++)
 		sampling_sites_sums(p->sites, &p->sites->all[i], &p->sites->all[i].then);

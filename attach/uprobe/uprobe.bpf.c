@@ -202,6 +202,21 @@ static __always_inline int put_head(__u64 site, __u16 kind)
 	return 0;
 }
 
+/* As posix_spawn makes a child: that calls no allocator before it executes a program, or ends. */
+static __always_inline _Bool is_spawn(void)
+{
+	struct pt_regs r;
+	__u64 flags = 0;
+
+	if (bpf_probe_read_kernel(&r, sizeof(r), (void *)bpf_task_pt_regs(bpf_get_current_task_btf())))
+		return 0;
+	if (r.orig_rax == SYS_CLONE)
+		flags = r.rdi;
+	else if (r.orig_rax == SYS_CLONE3)
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)r.rdi);
+	return (flags & CLONE_VFORK) != 0;
+}
+
 /*
  * A child that runs in the memory of the target (vfork) is not probed: the kernel asks for the process, not for the
  * memory. What it allocates and frees is not seen.
@@ -211,28 +226,22 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	const __u32 id = BPF_CORE_READ(child, tgid);
-	__u8 by_vfork;
+	const __u8 one = 1;
 
-	if (!is_target() || id == control.tgid || BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm))
-		return 0;
-	by_vfork = ((struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf()))->orig_rax == SYS_VFORK;
-	if (bpf_map_update_elem(&sharers, &id, &by_vfork, BPF_ANY))
+	if (!is_target() || id == control.tgid || BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm) || is_spawn() ||
+	    bpf_map_update_elem(&sharers, &id, &one, BPF_ANY))
 		return 0;
 	__sync_fetch_and_add(&control.shared, 1);
 	return put_head(__sync_fetch_and_add(&control.sharers, 1) + 1, UPROBE_SHARERS);
 }
 
-/* The current process has its own memory now, or has ended. posix_spawn's child calls no allocator before it execs. */
-static __always_inline int end_sharer(_Bool execs)
+/* The current process has its own memory now, or has ended. */
+static __always_inline int end_sharer(void)
 {
 	const __u32 id = bpf_get_current_pid_tgid() >> 32;
-	const __u8 *by_vfork = bpf_map_lookup_elem(&sharers, &id);
 
-	if (!by_vfork)
+	if (bpf_map_delete_elem(&sharers, &id))
 		return 0;
-	if (execs && !*by_vfork)
-		__sync_fetch_and_sub(&control.shared, 1);
-	bpf_map_delete_elem(&sharers, &id);
 	return put_head(__sync_fetch_and_sub(&control.sharers, 1) - 1, UPROBE_SHARERS);
 }
 
@@ -243,7 +252,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (is_target())
 		return put_head(0, UPROBE_THREAD_END);
-	return (__u32)id == id >> 32 ? end_sharer(0) : 0;
+	return (__u32)id == id >> 32 ? end_sharer() : 0;
 }
 
 SEC("raw_tracepoint/sched_process_exec")
@@ -252,5 +261,5 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	/* the new program is not the one that is watched */
 	if (is_target())
 		control.off = control.execed = 1;
-	return end_sharer(1);
+	return end_sharer();
 }

@@ -191,6 +191,9 @@ static int watch_process(struct uprobe_kernel *k)
 	static const char *const programs[] = { "on_fork", "on_exit", "on_exec" };
 
 	for (int i = 0; i < TRACEPOINTS; i++) {
+		/* there the kernel asks for the memory: what children in it call is seen */
+		if (i == 0 && k->way == UPROBE_WAY_PERF)
+			continue;
 		k->tracepoints[i] = bpf_raw_tracepoint_open(names[i], program_fd(k->object, programs[i]));
 		if (k->tracepoints[i] < 0)
 			return -errno;

@@ -21,7 +21,9 @@
 #define MOST_PAGES 33
 /* Keeps a bound that is checked, and its use, on one register, as the verifier wants it. */
 #define SEEN_BY_VERIFIER(x) asm volatile("" : "+r"(x))
-#define SYS_VFORK 58
+#define SYS_CLONE 56
+#define SYS_CLONE3 435
+#define CLONE_VFORK 0x4000
 #define NULL ((void *)0)
 #define NULL_BASE 0		/* of a load: SITE_BASE_NONE, ... in attach/keeper/shared/site.h */
 #define BASE_ARG1 1
@@ -69,7 +71,7 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-/* Other processes in the target's memory: process id -> whether vfork made it. */
+/* Other processes in the target's memory, by process id. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);

@@ -44,6 +44,7 @@ struct uprobe {
 	uint64_t counted_ns;
 	int nice;			/* ours before */
 	const struct rule *rules;	/* of a sample; NULL: all calls are recorded */
+	uint32_t sharers;		/* as in the last record of them */
 	uint64_t stale, unfollowed;
 	bool left, execed, ended;
 	pthread_t closer;		/* if closing: after uprobe_leave the links are its own */

@@ -233,6 +233,23 @@ static bool note_lost(struct uprobe *u, const struct uprobe_head *h)
 	return true;
 }
 
+static bool note_sharers(struct uprobe *u, const struct uprobe_head *h, uint32_t n)
+{
+	if (!note(u, RECORD_SHARERS, h, n))
+		return false;
+	u->sharers = n;
+	return true;
+}
+
+/* When all records are read: some may be lost, or be in another order than was counted. */
+static void mend_sharers(struct uprobe *u)
+{
+	const uint32_t n = __atomic_load_n(&uprobe_kernel_control(u->kernel)->sharers, __ATOMIC_ACQUIRE);
+
+	if (n != u->sharers)
+		(void)note_sharers(u, NULL, n);
+}
+
 static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 {
 	if (!note_lost(u, h))
@@ -249,7 +266,7 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 		keep_chain(u, h, n);
 		return true;
 	case UPROBE_SHARERS:
-		return note(u, RECORD_SHARERS, h, h->site);
+		return note_sharers(u, h, h->site);
 	case UPROBE_THREAD_END:
 		addrmap_del(&u->chains, h->tid, NULL);
 		if (!note(u, RECORD_THREAD_END, h, 0))
@@ -313,6 +330,7 @@ void uprobe_pump(struct uprobe *u, uint64_t until)
 		uprobe_reader_consume(&u->reader, n);
 	if (u->ended || rec || until != UPROBE_ALL)
 		return;
+	mend_sharers(u);
 	if (__atomic_load_n(&uprobe_kernel_control(u->kernel)->execed, __ATOMIC_ACQUIRE) && !u->execed) {
 		u->execed = note(u, RECORD_EXEC, NULL, 0);
 		return;

@@ -197,17 +197,39 @@ static void ignore_report_requests(struct session *s)
 	(void)!signalfd(s->signals, &set, 0);
 }
 
+/* Also while it planted, or after the end of the watch: then nothing else has noticed it. */
+static bool keeper_was_killed(const struct session *s)
+{
+	const struct link *l = &s->at.link;
+
+	return s->watch.end == WATCH_KEEPER_KILLED ||
+	       (s->planting && !l->uprobe && link_any_planted(l) && link_keeper_died(l));
+}
+
+/* The keeper lifts the traps and leaves. false: it was killed, and we have put back what it had planted. */
+static bool leave_target(struct session *s)
+{
+	bool killed = keeper_was_killed(s);
+
+	if (killed)
+		attach_killed(s); /* before anything else: each moment a thread may run into a trap */
+	session_verdicts_last(s);
+	if (!killed && !keeper_was_killed(s))
+		attached_undo(&s->at);
+	if (!killed && keeper_was_killed(s)) {
+		attach_killed(s);
+		killed = true;
+	}
+	return !killed;
+}
+
 static void leave(struct session *s)
 {
 	uint32_t left;
 
 	ignore_report_requests(s);
-	session_verdicts_last(s);
-	if (s->watch.end == WATCH_KEEPER_KILLED) {
-		attach_killed(s);
+	if (!leave_target(s))
 		return;
-	}
-	attached_undo(&s->at);
 	if (s->watch.link && s->backtrace)
 		watch_drain(&s->watch);
 	if (s->watch.end != WATCH_GOES_ON) {
