@@ -106,8 +106,8 @@ __attribute__((format(printf, 3, 0)))
 void census_problem(struct census *c, taddr at, const char *what, va_list args);
 
 /*
- * Something does not fit together: if one of @at_work threads may be inside the allocator, it may be that, and
- * another snapshot is better; otherwise it is a problem.
+ * Something does not fit together: if one of @at_work threads may be inside the allocator, it may be that,
+ * and another snapshot is better; otherwise it is a problem.
  */
 __attribute__((format(printf, 4, 5)))
 void census_doubt(struct census *c, size_t at_work, taddr at, const char *what, ...);

@@ -193,7 +193,7 @@ def test_words(path):
                   " to 100%) are still live after 5m, of 40 tracked blocks of that age\n",
                   "[2] may leak: 50 of the 50 tracked blocks were written to",
                   "[3] may leak: only 3 blocks were tracked\n",
-                  "[4] bounded: not freed, but nothing was added in the last fifth of the watch",
+                  "[4] bounded: not freed, but no allocation was seen late in the watch",
                   "[5] freed: half of it within ", "    none of 200 tracked blocks is still live after 3s\n",
                   "    still live after: 3ms 99%, 10ms 95%, 30ms 75%, 100ms 30%"):
         assert words in rest, words

@@ -43,6 +43,7 @@ struct oldmusl {
 	size_t at_work;			/* threads that may be inside malloc */
 	size_t area_room;
 	uint64_t free_chunks;		/* in the regions */
+	uint64_t searched;		/* words, for chunks that are being split: no more than all */
 };
 
 /* The sizes at the beginning of a chunk. */

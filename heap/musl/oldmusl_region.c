@@ -37,6 +37,8 @@ static taddr next_by_its_size(struct oldmusl *g, taddr before, taddr at, taddr e
 	for (taddr next = at + OLDMUSL_UNIT; next < end; next += OLDMUSL_UNIT) {
 		uint64_t size;
 
+		if (g->searched++ > g->s->bytes / OLDMUSL_UNIT)
+			return 0;
 		if (!snapshot_cursor_word(&g->cursor, next, &size))
 			return 0;
 		size = oldmusl_bytes(size);

@@ -13,6 +13,7 @@
 
 #define PAGE SNAPSHOT_PAGE
 #define ALIGNED 64u			/* the least alignment that moves a block */
+#define ALIGNED_TRIES 16384u		/* alignments of up to 64 MiB are found */
 
 int oldmusl_add_extent(struct oldmusl *g, taddr lo, taddr hi, uint32_t arena)
 {
@@ -46,14 +47,16 @@ static bool is_mapped(struct oldmusl *g, taddr lo, taddr at, uint64_t *bytes)
 static taddr mapped_chunk(struct oldmusl *g, taddr lo, taddr end, uint64_t *bytes)
 {
 	uint64_t most, other;
+	unsigned tries = ALIGNED_TRIES;
 
 	if (!is_mapped(g, lo, lo + OLDMUSL_HEAD, bytes))
 		return 0;
 	most = *bytes < end - lo ? *bytes : end - lo;
-	for (taddr at = lo + ALIGNED - OLDMUSL_HEAD; at < lo + most; at += ALIGNED)
-		if (is_mapped(g, lo, at, &other) && other <= end - lo) {
+	/* powers of two up to a page, then any page */
+	for (uint64_t off = ALIGNED; off < most && tries--; off += off < PAGE ? off : PAGE)
+		if (is_mapped(g, lo, lo + off - OLDMUSL_HEAD, &other) && other <= end - lo) {
 			*bytes = other;
-			return at;
+			return lo + off - OLDMUSL_HEAD;
 		}
 	return *bytes <= end - lo ? lo + OLDMUSL_HEAD : 0;
 }

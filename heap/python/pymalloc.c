@@ -44,7 +44,7 @@ static bool is_numbered(const struct pymalloc *p, const struct snapshot *s, cons
 /* How many entries the block has if it is a table; 0: it is none. */
 static size_t table_entries(const struct pymalloc *p, const struct snapshot *s, const struct block *b)
 {
-	size_t n = TABLE_FIRST, numbered = 0;
+	size_t n = TABLE_FIRST, numbered = 0, ends = 0;
 
 	if (b->size < n * sizeof(struct pymalloc_entry))
 		return 0;
@@ -54,6 +54,9 @@ static size_t table_entries(const struct pymalloc *p, const struct snapshot *s, 
 		struct pymalloc_entry e;
 
 		if (snapshot_read(s, b->addr + i * sizeof(e), &e, sizeof(e)) < 0 || !is_plausible(p, &e))
+			return 0;
+		/* those without an arena are in one list: zeros are no table */
+		if (!e.address && !e.next && ends++)
 			return 0;
 		numbered += e.address && is_numbered(p, s, &e, (uint32_t)i);
 	}
@@ -103,19 +106,20 @@ int pymalloc_take(const struct snapshot *s, const struct census *c, struct pymal
 
 /* --- only the arenas --- */
 
-static int add_ranges(const struct snapshot *s, taddr at, size_t entries, uint64_t size,
+static int add_ranges(const struct pymalloc *p, const struct snapshot *s, taddr at, size_t entries,
 		      struct snapshot_range **out, size_t *n)
 {
 	for (size_t i = 0; i < entries; i++) {
 		struct pymalloc_entry e;
 		struct snapshot_range *slot;
 
-		if (snapshot_read(s, at + i * sizeof(e), &e, sizeof(e)) < 0 || !e.address)
+		if (snapshot_read(s, at + i * sizeof(e), &e, sizeof(e)) < 0 || !e.address ||
+		    !is_numbered(p, s, &e, (uint32_t)i))
 			continue;
 		slot = grow_by_one(out, *n, sizeof(*slot));
 		if (!slot)
 			return -ENOMEM;
-		*slot = (struct snapshot_range){ e.address, e.address + size };
+		*slot = (struct snapshot_range){ e.address, e.address + p->sizes.arena };
 		++*n;
 	}
 	return 0;
@@ -132,7 +136,7 @@ int pymalloc_arenas(const struct snapshot *s, const struct census *c, struct pym
 	for (size_t i = 0; i < c->nblocks && r == 0; i++) {
 		const size_t entries = table_entries(&p, s, &c->blocks[i]);
 
-		r = add_ranges(s, c->blocks[i].addr, entries, sizes.arena, out, n);
+		r = add_ranges(&p, s, c->blocks[i].addr, entries, out, n);
 	}
 	if (*n)
 		*n = snapshot_join(*out, *n);
@@ -154,10 +158,13 @@ void pymalloc_fini(struct pymalloc *p)
 size_t pymalloc_slot(const struct pymalloc *p, taddr at, const struct pymalloc_pool **pool)
 {
 	const size_t i = ADDR_SEARCH(p->arenas, p->narenas, at, at);
-	const struct pymalloc_arena *a = &p->arenas[i - 1];
+	const struct pymalloc_arena *a;
 	const struct pymalloc_pool *in;
 
-	if (!i || (at - a->at) / p->sizes.pool >= a->pools)
+	if (!i)
+		return PYMALLOC_NONE;
+	a = &p->arenas[i - 1];
+	if ((at - a->at) / p->sizes.pool >= a->pools)
 		return PYMALLOC_NONE;
 	in = &p->pools[a->first + (at - a->at) / p->sizes.pool];
 	if (!in->size || at < in->at || (at - in->at) / in->size >= in->slots)

@@ -46,6 +46,7 @@ static int look(struct pyobjects_run *run, const struct pynode *node)
 		run->hooked += pytypes_has_hooks(&run->types, node->at);
 		return 0;
 	}
+	run->typed++;
 	run->state[node->i] = o.idle ? PYNODE_IDLE : o.type;
 	if (o.idle) {
 		run->out->idle.blocks++;
@@ -150,7 +151,7 @@ static int list(struct pyobjects_run *run)
 	add_small(run->out, &run->small);
 	if (r < 0)
 		return r;
-	if (run->hooked > run->nnodes / 4) {
+	if (run->hooked > run->typed) {
 		refuse(run->out, "its allocators have debug hooks (a debug build, or PYTHONMALLOC)");
 		return 0;
 	}

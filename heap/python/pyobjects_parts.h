@@ -32,7 +32,7 @@ struct pyobjects_run {
 	struct pyobjects_type *sums;	/* by number of type, as types.all */
 	struct addrmap pointers;	/* type that is pointed to << 32 | type that points -> number */
 	struct pyobjects *out;
-	size_t hooked;			/* blocks with debug hooks */
+	size_t hooked, typed;		/* blocks with debug hooks; of a type */
 };
 
 /* Call @fn for each node that is not free; stop if it returns less than 0. Returns what the last call did. */

@@ -10,7 +10,8 @@
 #include "heap/python/pytypes_parts.h"
 
 #define SEEN_MAX (1u << 20)		/* addresses that are stored as no types */
-#define REFERENCES_MAX UINT32_MAX	/* also of what lives for ever, from 3.12 on */
+/* what lives for ever, from 3.12 on, begins with UINT32_MAX, and extensions may count on */
+#define REFERENCES_MAX ((UINT64_C(1) << 33) - 1)
 #define LINKS 16u			/* of the collector */
 #define MANAGED 16u
 #define LEAST 16u

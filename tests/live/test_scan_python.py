@@ -101,7 +101,7 @@ def test_without_arenas(told):
     assert (found["arenas"], found["small"]["blocks"]) == (0, 0) and found["large"]["blocks"] == found["objects"]
     assert {name: (n, tracked[name]) for name, n in truth.items() if name != "tuple" and tracked[name] != n} == {}
     text = scan("-p", v.pid, form="text").out
-    assert "objects of CPython 3." in text and "no arenas: all are blocks of malloc" in text
+    assert "objects of CPython 3." in text and "no arenas were found" in text
 
 
 @pytest.mark.parametrize("allocator", ["pymalloc_debug", "malloc_debug"])

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define PAGE 4096u
+#define PAGES_END ((1ull << 47) / PAGE - 1)	/* of a process */
 
 /* Bits of an entry of pagemap. */
 #define ENTRY_PRESENT (1ull << 63)
@@ -41,6 +42,11 @@ static int look_up(const struct remote_read *g, taddr page, enum remote_read_res
 {
 	uint64_t entry;
 
+	/* a word of the target may lead anywhere; pagemap has nothing there */
+	if (page >= PAGES_END) {
+		*out = REMOTE_READ_FAILED;
+		return 0;
+	}
 	/* nothing to read: the process no longer has that memory */
 	if (pread(g->pagemap, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) != sizeof(entry))
 		return -ESRCH;

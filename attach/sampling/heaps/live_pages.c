@@ -14,7 +14,15 @@
 #define PART 512u		/* pages whose entries are read together */
 #define PRESENT (1ull << 63)
 
-/* The entries of pagemap of part number @part; NULL: none could be read. */
+static bool any_present(const uint64_t *entries)
+{
+	for (unsigned i = 0; i < PART; i++)
+		if (entries[i] & PRESENT)
+			return true;
+	return false;
+}
+
+/* The entries of pagemap of part number @part; NULL: none could be read, or none is present. */
 static uint64_t *entries_of(struct live_pages *p, uint64_t part)
 {
 	uint64_t **known = addrmap_get(&p->parts, part), *entries;
@@ -22,8 +30,8 @@ static uint64_t *entries_of(struct live_pages *p, uint64_t part)
 	if (known)
 		return *known;
 	entries = calloc(PART, sizeof(*entries));
-	if (entries && pread(p->pagemap, entries, PART * sizeof(*entries),
-			     (off_t)(part * PART * sizeof(*entries))) < 0) {
+	if (entries && (pread(p->pagemap, entries, PART * sizeof(*entries),
+			      (off_t)(part * PART * sizeof(*entries))) < 0 || !any_present(entries))) {
 		free(entries);
 		entries = NULL;
 	}

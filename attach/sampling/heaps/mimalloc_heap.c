@@ -11,6 +11,9 @@
 #include "base/addrmap.h"
 #include "heap/mimalloc/mimalloc_map.h"
 
+/* Words of a page: the first blocks of its lists. */
+#define FREE 2u
+#define LOCAL_FREE 4u
 #define PAGE 4096u
 #define HIGHEST (1ull << 47)
 #define ALIGN 8u
@@ -59,7 +62,7 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	const taddr slice = mimalloc_map_slice(hit->addr);
 	uint64_t cookie, expected, word, words[MIMALLOC_PAGE_WORDS];
 	struct mimalloc_place p;
-	taddr page;
+	taddr page, listed;
 
 	if (!is_address(hit->addr) ||
 	    !read_words(h, mimalloc_map_cookie(&h->map, hit->addr, &expected), &cookie, sizeof(cookie)) ||
@@ -71,6 +74,10 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	p = mimalloc_map_place(page, words);
 	/* an address inside of a block is in no list when that is freed */
 	if (!p.size || p.aligned || hit->addr < p.lo || hit->addr >= p.hi)
+		return false;
+	/* where blocks begin is shown by any that is in a list */
+	listed = words[FREE] ? words[FREE] : words[LOCAL_FREE];
+	if (listed && (int64_t)(hit->addr - listed) % (int64_t)p.size)
 		return false;
 	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = p.size, .usable = p.size };
 	owner_words_born(hit, p.size, &out->words);

@@ -198,6 +198,9 @@ static int list_caches(struct tcmalloc_heap *h)
 		*place = at;
 		h->ncaches++;
 	}
+	/* some are missing, or change just now: a block may be in the list of one of these */
+	if (at)
+		h->ncaches = 0;
 	return 0;
 }
 

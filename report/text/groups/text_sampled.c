@@ -229,7 +229,7 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 		text_sampled_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
 		break;
 	case SURVIVAL_TABLE:
-		strbuf_puts(sb, "bounded: not freed, but nothing was added in the last fifth of the watch: "
+		strbuf_puts(sb, "bounded: not freed, but no allocation was seen late in the watch: "
 				"a table, or what is needed once");
 		break;
 	case SURVIVAL_GOES:

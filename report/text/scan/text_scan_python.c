@@ -121,7 +121,7 @@ static void put_small(struct strbuf *sb, const struct scan_python *p)
 static void put_arenas(struct strbuf *sb, const struct scan_python *p)
 {
 	if (!p->arenas)
-		strbuf_puts(sb, "  no arenas: all are blocks of malloc\n");
+		strbuf_puts(sb, "  no arenas were found: only objects in blocks of malloc are counted\n");
 	else
 		put_small(sb, p);
 	put_sum(sb, "  in no type: ", &p->idle, "freed object", " kept for the next ones; ");
