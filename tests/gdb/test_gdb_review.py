@@ -148,7 +148,10 @@ def test_played_back(victim, gdb):
     session.do("finish")
     assert_totals(session.report(), allocs=1, frees=0)
     for command in "reverse-continue", "continue":
-        assert "No more reverse-execution history" in session.do(command)
+        answer = session.do(command)
+        if "Couldn't write extended state" in answer:
+            pytest.skip("optional: gdb cannot replay on this processor")
+        assert "No more reverse-execution history" in answer
         assert_totals(session.report(), allocs=1, frees=0)
     session.do("record stop")
     session.mmleak("stop")
