@@ -34,11 +34,12 @@ static void a_jemalloc_that_begins_later_is_found(void **state)
 	struct sampling_heaps h = { .looks = 20 };
 	struct block_birth birth;
 	struct block_hit hit;
-	void *block = malloc(100), *large;
+	void *block, *large;
 
 	(void)state;
 	if (!has_jemalloc)
 		skip();
+	block = malloc(100);
 	hit = hit_of(block);
 	assert_false(sampling_heaps_born(&h, &hit, &birth));
 	sampling_heaps_again(&h, getpid());
