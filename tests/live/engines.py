@@ -85,6 +85,7 @@ NOT_BY_UPROBE = {
     "test_errors::test_a_keeper": KEEPER,
     "test_kill::test_keeper_goes_with_it": KEEPER,
     "test_kill::test_keeper_killed_idle_target": KEEPER,
+    "test_kill::test_keeper_killed_as_it_ends": KEEPER,
     "test_kill::test_all_stood_still": KEEPER,
     "test_kill::test_keeper_stopped_by_name": KEEPER,
     "test_stalled": KEEPER,

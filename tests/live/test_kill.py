@@ -105,6 +105,23 @@ def test_keeper_killed_idle_target(victim, attach):
     target.end()
 
 
+def test_keeper_killed_as_it_ends(victim, attach):
+    """mmattach sees the signal that ends the watch first, and its keeper's death only then: once nothing put the traps
+    back."""
+    target = victim("hot", 0, 4)
+    for _ in range(rounds(5, 300)):
+        run = attach(target)
+        keeper = run.keeper()
+        os.kill(run.pid, signal.SIGSTOP)
+        run.interrupt()
+        os.kill(keeper, signal.SIGKILL)
+        os.kill(run.pid, signal.SIGCONT)
+        run.wait()
+        assert "the keeper was killed" in run.said(), run.said()
+        assert_let_go(target)
+    target.end()
+
+
 def test_all_stood_still(victim, attach):
     """As in a virtual machine that is frozen: that mmattach read nothing meanwhile does not mean that it
     hangs."""
