@@ -45,6 +45,14 @@ void census_doubt(struct census *c, size_t at_work, taddr at, const char *what, 
 	va_end(args);
 }
 
+void census_count_rest(struct census_arena *a)
+{
+	const uint64_t counted = a->used.bytes + a->bins.bytes + a->top_bytes;
+
+	a->system_bytes = a->walked_bytes;
+	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
+}
+
 const struct census_area *census_area_at(const struct census *c, taddr at)
 {
 	const size_t i = ADDR_SEARCH(c->areas, c->nareas, hi, at);

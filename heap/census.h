@@ -112,6 +112,9 @@ void census_problem(struct census *c, taddr at, const char *what, va_list args);
 __attribute__((format(printf, 4, 5)))
 void census_doubt(struct census *c, size_t at_work, taddr at, const char *what, ...);
 
+/* The arena's figures, if the allocator has none itself: what is neither block nor free is its own. */
+void census_count_rest(struct census_arena *a);
+
 /* The allocator's extent that contains @at; NULL: none. */
 const struct census_area *census_area_at(const struct census *c, taddr at);
 

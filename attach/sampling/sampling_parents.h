@@ -9,7 +9,8 @@
  * shows whether xmalloc is a wrapper. A thread that hits S is held for a moment (cost.h), until a trap is
  * planted at A, the return address that its stack shows. If then at A, in this thread, the function returns
  * the block just seen at S (or an address at a fixed offset inside it: a wrapper that keeps a header in
- * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never anything else, the function around S returns its blocks to its caller.
+ * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never
+ * anything else, the function around S returns its blocks to its caller.
  *
  * It might also return blocks that it got long ago, as a pool does. So threads are held at A, and the memory
  * below the part of the stack in use must show that malloc was called from S just before; or, if that was
@@ -18,8 +19,8 @@
  * pointer may reach another function the next time, so that there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
- * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And trials are rare: the budget pays for each thread that is
- * held.
+ * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And
+ * trials are rare: the budget pays for each thread that is held.
  */
 #ifndef MM_SAMPLING_PARENTS_H
 #define MM_SAMPLING_PARENTS_H

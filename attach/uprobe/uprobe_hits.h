@@ -164,7 +164,7 @@ struct uprobe_control {
 	unsigned long long lost;	/* records that found no space in the ring */
 	unsigned long long unstored;	/* calls whose arguments could not be stored */
 	unsigned long long unfollowed;	/* calls whose return may not be probed; in lost, too */
-	unsigned long long shared;	/* of them, so far */
+	unsigned long long shared;	/* processes that have begun in the target's memory, so far */
 	unsigned long long interval;	/* one byte in so many is chosen; 0: all calls are recorded */
 	/*
 	 * from one chosen byte to the next: with the same probability each, in units of the interval and of

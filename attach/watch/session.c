@@ -209,18 +209,19 @@ static bool keeper_was_killed(const struct session *s)
 /* The keeper lifts the traps and leaves. false: it was killed, and we have put back what it had planted. */
 static bool leave_target(struct session *s)
 {
-	bool killed = keeper_was_killed(s);
+	const bool killed = keeper_was_killed(s);
 
 	if (killed)
 		attach_killed(s); /* before anything else: each moment a thread may run into a trap */
 	session_verdicts_last(s);
-	if (!killed && !keeper_was_killed(s))
+	if (killed)
+		return false;
+	if (!keeper_was_killed(s))
 		attached_undo(&s->at);
-	if (!killed && keeper_was_killed(s)) {
-		attach_killed(s);
-		killed = true;
-	}
-	return !killed;
+	if (!keeper_was_killed(s))
+		return true;
+	attach_killed(s); /* in the pause for verdicts, or while it lifted */
+	return false;
 }
 
 static void leave(struct session *s)

@@ -15,19 +15,6 @@ void mimalloc_problem(struct mimalloc *g, taddr at, const char *what, ...)
 	va_end(args);
 }
 
-void mimalloc_doubt(struct mimalloc *g, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (g->at_work) {
-		g->c->unsure++;
-		return;
-	}
-	va_start(args, what);
-	census_problem(g->c, at, what, args);
-	va_end(args);
-}
-
 struct mimalloc_page *mimalloc_page_of(struct mimalloc *g, taddr at, uint64_t *i)
 {
 	const size_t n = ADDR_SEARCH(g->pages, g->npages, start, at);

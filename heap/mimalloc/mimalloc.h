@@ -81,10 +81,6 @@ struct mimalloc {
 __attribute__((format(printf, 3, 4)))
 void mimalloc_problem(struct mimalloc *g, taddr at, const char *what, ...);
 
-/* The same; but if a thread may be inside mimalloc, another snapshot is better. */
-__attribute__((format(printf, 3, 4)))
-void mimalloc_doubt(struct mimalloc *g, taddr at, const char *what, ...);
-
 static inline bool mimalloc_word(struct mimalloc *g, taddr at, uint64_t *out)
 {
 	return snapshot_cursor_word(&g->cursor, at, out);

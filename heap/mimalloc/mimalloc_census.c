@@ -59,14 +59,6 @@ static int take_page(struct mimalloc *g, const struct mimalloc_page *p)
 	return 0;
 }
 
-static void add_up(struct census_arena *a)
-{
-	const uint64_t counted = a->used.bytes + a->bins.bytes + a->top_bytes;
-
-	a->system_bytes = a->walked_bytes;
-	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
-}
-
 static int take_pages(struct mimalloc *g)
 {
 	int r = census_blocks_reserve(g->c, g->nbits + 1) ? 0 : -ENOMEM;
@@ -78,8 +70,8 @@ static int take_pages(struct mimalloc *g)
 		return r;
 	overlap = census_order(g->c);
 	if (overlap)
-		mimalloc_doubt(g, overlap, "corrupt: a block lies inside of another one");
-	add_up(g->c->arenas);
+		census_doubt(g->c, g->at_work, overlap, "corrupt: a block lies inside of another one");
+	census_count_rest(g->c->arenas);
 	census_blocks_trim(g->c);
 	return 0;
 }

@@ -21,14 +21,15 @@ static void follow(struct mimalloc *g, struct mimalloc_page *p, taddr at, bool f
 		struct mimalloc_page *in = mimalloc_page_of(g, at, &i);
 
 		if (!in || (p && in != p)) {
-			mimalloc_doubt(g, from,
-				       "corrupt: a list of free blocks leads from here to what is none of "
-				       "its page (" PRItaddr ")",
-				       at);
+			census_doubt(g->c, g->at_work, from,
+				     "corrupt: a list of free blocks leads from here to what is none of "
+				     "its page (" PRItaddr ")",
+				     at);
 			return;
 		}
 		if (!mimalloc_mark_free(g, in, i)) {
-			mimalloc_doubt(g, at, "corrupt: a block that is in two free lists, or twice in one");
+			census_doubt(g->c, g->at_work, at,
+				     "corrupt: a block that is in two free lists, or twice in one");
 			return;
 		}
 		in->foreign += foreign;
@@ -36,7 +37,7 @@ static void follow(struct mimalloc *g, struct mimalloc_page *p, taddr at, bool f
 		in->delayed += !p;
 		from = at;
 		if (!mimalloc_word(g, at, &at)) {
-			mimalloc_doubt(g, from, "mimalloc's memory is not in the snapshot here");
+			census_doubt(g->c, g->at_work, from, "mimalloc's memory is not in the snapshot here");
 			return;
 		}
 	}
@@ -65,7 +66,7 @@ static int follow_delayed(struct mimalloc *g)
 		if (mimalloc_word(g, heaps[i] + MIMALLOC_DELAYED_IN_HEAP, &at))
 			follow(g, NULL, at, true);
 		else
-			mimalloc_doubt(g, heaps[i], "corrupt: a page's heap is none");
+			census_doubt(g->c, g->at_work, heaps[i], "corrupt: a page's heap is none");
 	}
 	free(heaps);
 	return 0;
@@ -78,11 +79,12 @@ static void check(struct mimalloc *g, const struct mimalloc_page *p)
 	const uint32_t off = in_use > p->used ? in_use - p->used : p->used - in_use;
 
 	if (off > (g->at_work ? 1 : 0))
-		mimalloc_doubt(g, p->at, "corrupt: a page counts %u blocks in use, and its lists leave %u",
-			       p->used, in_use);
+		census_doubt(g->c, g->at_work, p->at,
+			     "corrupt: a page counts %u blocks in use, and its lists leave %u",
+			     p->used, in_use);
 	if (p->foreign > p->used)
-		mimalloc_doubt(g, p->at,
-			       "corrupt: other threads have freed more blocks of a page than it has");
+		census_doubt(g->c, g->at_work, p->at,
+			     "corrupt: other threads have freed more blocks of a page than it has");
 }
 
 int mimalloc_mark(struct mimalloc *g)

@@ -58,7 +58,7 @@ static int add_page(struct mimalloc *g, taddr at, taddr start, const struct mima
 	p->flag = p->thread & 3;
 	p->thread &= ~3ull;
 	if (p->block < 8 || p->capacity > p->reserved || p->reserved * p->block > all) {
-		mimalloc_doubt(g, at, "corrupt: there can be no page of blocks as it is described here");
+		census_doubt(g->c, g->at_work, at, "corrupt: there can be no page of blocks as it is described here");
 		return 0;
 	}
 	g->npages++;
@@ -76,7 +76,7 @@ static int read_pages_of(struct mimalloc *g, const struct mimalloc_segment *seg)
 
 		if (!read_slice(g, at, &sl) || !sl.count || sl.offset ||
 		    (seg->kind == 0 && i + sl.count > seg->entries)) {
-			mimalloc_doubt(g, at, "corrupt: the slices of a segment do not lead to its end");
+			census_doubt(g->c, g->at_work, at, "corrupt: the slices of a segment do not lead to its end");
 			return 0;
 		}
 		/* 0: free; 1: no page any more, or not yet */
@@ -131,7 +131,7 @@ static int add_area(struct mimalloc *g, const struct mimalloc_segment *seg)
 		m = procmaps_find(&g->s->maps, there);
 	}
 	if (there < end)
-		mimalloc_doubt(g, seg->at, "corrupt: a segment is larger than its memory");
+		census_doubt(g->c, g->at_work, seg->at, "corrupt: a segment is larger than its memory");
 	if (grow_for(&c->areas, c->nareas, &g->area_room, sizeof(*c->areas)) < 0)
 		return -ENOMEM;
 	c->areas[c->nareas++] = (struct census_area){ seg->at, there, 0 };

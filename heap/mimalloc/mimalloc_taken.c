@@ -162,6 +162,6 @@ void mimalloc_look_for_taken(struct mimalloc *g)
 			look_in(g, &g->s->threads[i]);
 	for (size_t i = 0; i < g->npages; i++)
 		if (g->pages[i].flag == MIMALLOC_DELAYED && !g->pages[i].delayed)
-			mimalloc_doubt(g, g->pages[i].at,
-				       "corrupt: a block that another thread has freed is in no list");
+			census_doubt(g->c, g->at_work, g->pages[i].at,
+				     "corrupt: a block that another thread has freed is in no list");
 }

@@ -12,16 +12,3 @@ void musl_problem(struct musl *g, taddr at, const char *what, ...)
 	census_problem(g->c, at, what, args);
 	va_end(args);
 }
-
-void musl_doubt(struct musl *g, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (g->at_work) {
-		g->c->unsure++;
-		return;
-	}
-	va_start(args, what);
-	census_problem(g->c, at, what, args);
-	va_end(args);
-}

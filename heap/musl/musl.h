@@ -87,12 +87,6 @@ struct musl {
 /* Something is inconsistent. The first problem is stored, all are counted. */
 __attribute__((format(printf, 3, 4))) void musl_problem(struct musl *g, taddr at, const char *what, ...);
 
-/*
- * Something does not fit together: if a thread may be inside malloc, it may be that, and another snapshot is
- * better; otherwise it is a problem.
- */
-__attribute__((format(printf, 3, 4))) void musl_doubt(struct musl *g, taddr at, const char *what, ...);
-
 /* --- musl_find.c --- */
 
 /* Find the context. 0; -ENOENT: c->problem says what is there. */

@@ -27,15 +27,6 @@ static int make_arena(struct musl *g)
 	return 0;
 }
 
-/* What is neither block nor free: heads of groups, unused ends of slots, meta areas. */
-static void add_up(struct census_arena *a)
-{
-	const uint64_t counted = a->used.bytes + a->bins.bytes;
-
-	a->system_bytes = a->walked_bytes;
-	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
-}
-
 int musl_census(const struct snapshot *s, struct census *c)
 {
 	struct musl g = { .s = s, .c = c, .cursor = snapshot_cursor_of(s) };
@@ -53,8 +44,8 @@ int musl_census(const struct snapshot *s, struct census *c)
 	if (r == 0) {
 		overlap = census_order(c);
 		if (overlap)
-			musl_doubt(&g, overlap, "corrupt: a block lies inside of another one");
-		add_up(c->arenas);
+			census_doubt(c, g.at_work, overlap, "corrupt: a block lies inside of another one");
+		census_count_rest(c->arenas);
 		census_blocks_trim(c);
 	}
 	free(g.areas);

@@ -81,9 +81,9 @@ static int take_slot(struct musl *g, const struct musl_group *gr, unsigned i)
 		break;
 	case MUSL_TORN:
 		if (b.size)
-			musl_doubt(g, b.addr, "corrupt: the end of this block was overwritten");
+			census_doubt(g->c, g->at_work, b.addr, "corrupt: the end of this block was overwritten");
 		else
-			musl_doubt(g, b.addr, "corrupt: the head of this block was overwritten");
+			census_doubt(g->c, g->at_work, b.addr, "corrupt: the head of this block was overwritten");
 		return b.size ? take_block(g, gr, &b) : 0;
 	case MUSL_UNSEEN:
 		musl_problem(g, b.addr, "malloc's memory is not in the snapshot here");
@@ -91,7 +91,7 @@ static int take_slot(struct musl *g, const struct musl_group *gr, unsigned i)
 		break;
 	case MUSL_GROUP:
 		if (!leads_to_meta(g, b.addr))
-			musl_doubt(g, b.addr, "corrupt: the head of this block was overwritten");
+			census_doubt(g->c, g->at_work, b.addr, "corrupt: the head of this block was overwritten");
 		break;
 	}
 	return 0;
@@ -180,7 +180,8 @@ static int take_group(struct musl *g, struct musl_group *gr)
 	int r = 0;
 
 	if (!datamaps_cover(&g->s->maps, gr->mem, gr->mem + size)) {
-		musl_doubt(g, gr->meta, "corrupt: a group of blocks is in no memory (" PRItaddr ")", gr->mem);
+		census_doubt(g->c, g->at_work, gr->meta,
+			     "corrupt: a group of blocks is in no memory (" PRItaddr ")", gr->mem);
 		return 0;
 	}
 	if (gr->class < MUSL_CLASSES && gr->freeable)
@@ -218,7 +219,7 @@ static int take_meta(struct musl *g, taddr meta)
 		return take_group(g, &gr);
 	if (is_in_hand(g, &gr) && g->in_hand++ < g->at_work)
 		return 0;
-	musl_doubt(g, meta, "corrupt: there can be no group of blocks as it is described here");
+	census_doubt(g->c, g->at_work, meta, "corrupt: there can be no group of blocks as it is described here");
 	return 0;
 }
 
@@ -258,7 +259,7 @@ static int find_areas(struct musl *g)
 			return -ENOMEM;
 		if (at % PAGE || !snapshot_cursor_word(&g->cursor, at, &check) ||
 		    check != g->context.secret) {
-			musl_doubt(g, at, "corrupt: what malloc's list of groups leads to is none");
+			census_doubt(g->c, g->at_work, at, "corrupt: what malloc's list of groups leads to is none");
 			return 0;
 		}
 		*area = at;

@@ -42,7 +42,8 @@ static uint64_t count_bin(struct oldmusl *g, taddr sentinel, uint64_t most)
 	while (at != sentinel && n < most) {
 		n++;
 		if (at % 8 || !snapshot_cursor_word(&g->cursor, at + NEXT, &at)) {
-			census_doubt(g->c, g->at_work, at, "corrupt: a list of free chunks leads to memory that is none");
+			census_doubt(g->c, g->at_work, at,
+				     "corrupt: a list of free chunks leads to memory that is none");
 			break;
 		}
 	}
@@ -59,14 +60,6 @@ static void compare_bins(struct oldmusl *g)
 		n += count_bin(g, oldmusl_sentinel(g->at, i), most);
 	if ((n > found ? n - found : found - n) > g->at_work * IN_HAND)
 		g->c->differing++;
-}
-
-static void add_up(struct census_arena *a)
-{
-	const uint64_t counted = a->used.bytes + a->bins.bytes;
-
-	a->system_bytes = a->walked_bytes;
-	a->other_bytes = a->walked_bytes > counted ? a->walked_bytes - counted : 0;
 }
 
 int oldmusl_census(const struct snapshot *s, struct census *c)
@@ -86,7 +79,7 @@ int oldmusl_census(const struct snapshot *s, struct census *c)
 		overlap = census_order(c);
 		if (overlap)
 			census_doubt(c, g.at_work, overlap, "corrupt: a block lies inside of another one");
-		add_up(c->arenas);
+		census_count_rest(c->arenas);
 		census_blocks_trim(c);
 	}
 	return r;

@@ -15,19 +15,6 @@ void tcmalloc_problem(struct tcmalloc *g, taddr at, const char *what, ...)
 	va_end(args);
 }
 
-void tcmalloc_doubt(struct tcmalloc *g, taddr at, const char *what, ...)
-{
-	va_list args;
-
-	if (g->at_work) {
-		g->c->unsure++;
-		return;
-	}
-	va_start(args, what);
-	census_problem(g->c, at, what, args);
-	va_end(args);
-}
-
 /* Lists lead from one block to another one of the same span, mostly. */
 static const struct tcmalloc_span *span_over(struct tcmalloc *g, taddr at)
 {

@@ -92,10 +92,6 @@ struct tcmalloc {
 __attribute__((format(printf, 3, 4)))
 void tcmalloc_problem(struct tcmalloc *g, taddr at, const char *what, ...);
 
-/* The same; but if a thread may be inside tcmalloc, another snapshot is better. */
-__attribute__((format(printf, 3, 4)))
-void tcmalloc_doubt(struct tcmalloc *g, taddr at, const char *what, ...);
-
 static inline bool tcmalloc_word(struct tcmalloc *g, taddr at, uint64_t *out)
 {
 	return snapshot_cursor_word(&g->cursor, at, out);

@@ -21,19 +21,20 @@ static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, unsign
 		const struct tcmalloc_span *in = tcmalloc_block_at(g, at, &i);
 
 		if (!in || in->class != class || (p && in != p)) {
-			tcmalloc_doubt(g, from,
-				       "corrupt: a list of free blocks leads from here to what is none of its class ("
-				       PRItaddr ")", at);
+			census_doubt(g->c, g->at_work, from,
+				     "corrupt: a list of free blocks leads from here to what is none of its class ("
+				     PRItaddr ")", at);
 			return n;
 		}
 		if (!tcmalloc_mark_free(g, in, i)) {
-			tcmalloc_doubt(g, at, "corrupt: a block that is in two free lists, or twice in one");
+			census_doubt(g->c, g->at_work, at,
+				     "corrupt: a block that is in two free lists, or twice in one");
 			return n;
 		}
 		n++;
 		from = at;
 		if (!tcmalloc_word(g, at, &at)) {
-			tcmalloc_doubt(g, from, "tcmalloc's memory is not in the snapshot here");
+			census_doubt(g->c, g->at_work, from, "tcmalloc's memory is not in the snapshot here");
 			return n;
 		}
 	}
@@ -57,8 +58,9 @@ static void take_span(struct tcmalloc *g, const struct tcmalloc_span *p)
 	if (p->used) {
 		n = follow(g, p, p->class, p->objects, p->at);
 		if (n + p->used != p->blocks)
-			tcmalloc_doubt(g, p->at, "corrupt: a span counts %u blocks in use, and its list leaves %lu",
-				       p->used, (unsigned long)(p->blocks - n));
+			census_doubt(g->c, g->at_work, p->at,
+				     "corrupt: a span counts %u blocks in use, and its list leaves %lu",
+				     p->used, (unsigned long)(p->blocks - n));
 	} else {
 		for (; n < p->blocks; n++)
 			(void)tcmalloc_mark_free(g, p, n);
@@ -75,7 +77,7 @@ static void take_central(struct tcmalloc *g, unsigned class)
 	uint64_t n = 0;
 
 	if (used > TCMALLOC_CHAINS_MOST) {
-		tcmalloc_doubt(g, at, "corrupt: a transfer cache has %u chains", used);
+		census_doubt(g->c, g->at_work, at, "corrupt: a transfer cache has %u chains", used);
 		return;
 	}
 	for (unsigned i = 0; i < used; i++) {
@@ -83,8 +85,8 @@ static void take_central(struct tcmalloc *g, unsigned class)
 		const uint64_t length = follow(g, NULL, class, tcmalloc_word_or_0(g, chain), chain);
 
 		if (length != g->classes[class].batch)
-			tcmalloc_doubt(g, chain, "corrupt: a chain in a transfer cache has %lu blocks",
-				       (unsigned long)length);
+			census_doubt(g->c, g->at_work, chain, "corrupt: a chain in a transfer cache has %lu blocks",
+				     (unsigned long)length);
 		n += length;
 	}
 	count(&g->c->arenas->bins, n, g->classes[class].size);
@@ -113,8 +115,9 @@ static void take_cache(struct tcmalloc *g, struct tcmalloc_cache *c)
 		one_less |= bytes - counted == g->classes[i].size;
 	c->lacks = g->at_work && bytes < counted;
 	if (bytes != counted && !c->lacks && !(g->at_work && one_less))
-		tcmalloc_doubt(g, at, "corrupt: a thread cache counts %u bytes, and its lists have %lu", counted,
-			       (unsigned long)bytes);
+		census_doubt(g->c, g->at_work, at,
+			     "corrupt: a thread cache counts %u bytes, and its lists have %lu", counted,
+			     (unsigned long)bytes);
 }
 
 int tcmalloc_mark(struct tcmalloc *g)

@@ -142,14 +142,14 @@ static void take_element(struct walk *w, uint64_t page, taddr at)
 	if (page < w->next)
 		return;
 	if (!read_span(g, at, &p) || p.lo != page << g->page_shift) {
-		tcmalloc_doubt(g, at, "corrupt: the page map has no span that begins at " PRItaddr,
-			       (taddr)(page << g->page_shift));
+		census_doubt(g->c, g->at_work, at, "corrupt: the page map has no span that begins at " PRItaddr,
+			     (taddr)(page << g->page_shift));
 		return;
 	}
 	w->next = page + (p.bytes >> g->page_shift);
 	/* a core may lack what is free */
 	if (!take_blocks(g, &p) || (!p.place && !datamaps_cover(&g->s->maps, p.lo, p.lo + p.bytes))) {
-		tcmalloc_doubt(g, at, "corrupt: there can be no span as it is described here");
+		census_doubt(g->c, g->at_work, at, "corrupt: there can be no span as it is described here");
 		return;
 	}
 	w->bytes[p.place] += p.bytes;

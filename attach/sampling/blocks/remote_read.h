@@ -63,8 +63,8 @@ must_check int remote_read_open(struct remote_read *g, pid_t pid);
 void remote_read_close(struct remote_read *g);
 
 /*
- * Read all @pieces (below 2^47), and set `got` of each that is not empty. 0; -ESRCH (or it has exec'd), -EPERM, -ENOMEM: none
- * is set.
+ * Read all @pieces (below 2^47), and set `got` of each that is not empty. 0; -ESRCH (or it has exec'd),
+ * -EPERM, -ENOMEM: none is set.
  */
 must_check int remote_read_now(struct remote_read *g, struct remote_read_piece *pieces, size_t n);
 

@@ -45,7 +45,7 @@ static void put_holders(struct strbuf *sb, const struct scan_python_type *t)
 	}
 }
 
-/* One that has most of the memory of its type is worth a look: --who-points-at. */
+/* The object that has half of the memory of its type, or more. */
 static void put_largest(struct strbuf *sb, const struct scan_python_type *t)
 {
 	if (t->objects < 2 || t->largest_bytes < t->bytes / 2)
