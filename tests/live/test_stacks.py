@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from harness import VICTIMS, Victim, slept_so_often, wait_for
+from harness import VICTIMS, Victim, last_for, slept_so_often, wait_for
 from untouched import assert_untouched, wait_untraced
 
 PATH = [f"path{n}" for n in range(9, -1, -1)]
@@ -147,16 +147,24 @@ def test_from_the_first_instruction(watch, tmp_path, unwinder):
         assert without_version(functions(group))[-2:] == OUTERMOST[1:], functions(group)
 
 
+def stays_stopped(pid):
+    """In one and the same stop for a fifth of a second."""
+    before = slept_so_often(pid)
+    last_for(0.2)
+    return slept_so_often(pid) == before and thread_state(pid) == "t"
+
+
 @pytest.mark.parametrize("unwinder", ["dwfl", "libunwind", "check"])
 def test_who_could_not_wait(victim, attach, unwinder):
     """Stopped for longer than threads wait: a stack read from a thread that runs again is discarded."""
     target = victim("paths")
     run = attach(target, "--unwinder", unwinder)
     target.say("walk 3000")
-    wait_for(lambda: thread_state(target.pid) == "t", "it waits for its stack")
+    wait_for(lambda: thread_state(target.pid) == "t", "it is stopped at a walk")
     os.kill(run.pid, signal.SIGSTOP)
+    wait_for(lambda: stays_stopped(target.pid), "it waits for its stack")
     before = slept_so_often(target.pid)
-    wait_for(lambda: slept_so_often(target.pid) > before + 1, "it has gone on without, more than once")
+    wait_for(lambda: slept_so_often(target.pid) > before, "it has gone on without")
     os.kill(run.pid, signal.SIGCONT)
     target.out.take(120)
     report = run.finish(limit=120)
