@@ -2,7 +2,9 @@
 /*
  * oldmusl_find: where musl's old malloc has its state: no symbol is needed. An array of 64 bins, each with a lock,
  * the first and the last free chunk, is hard to mistake: the chunks lead back to their bin, an empty one leads to
- * itself, and one that was never used is zero. At least one must have a chunk whose size is there twice.
+ * itself, and one that was never used is zero. At least one must have a chunk whose size is there twice. Before
+ * the bins is a map of them, with a bit of each that has chunks: without it, a list of another allocator among
+ * zeros would do.
  */
 #include <errno.h>
 
@@ -53,12 +55,21 @@ static enum bin_look look_at_bin(struct oldmusl *g, taddr state, unsigned i)
 
 static bool is_state(struct oldmusl *g, taddr at)
 {
-	unsigned n[BIN_NONE + 1] = { 0 };
+	unsigned n[BIN_NONE + 1] = { 0 }, differ = 0;
+	uint64_t map;
 
-	for (unsigned i = 0; i < OLDMUSL_BINS; i++)
-		if (++n[look_at_bin(g, at, i)] && (n[BIN_NONE] || n[BIN_TORN] > TORN_MOST))
+	if (!snapshot_cursor_word(&g->cursor, at, &map) || !map)
+		return false;
+	for (unsigned i = 0; i < OLDMUSL_BINS; i++) {
+		const enum bin_look look = look_at_bin(g, at, i);
+
+		n[look]++;
+		differ += look != BIN_TORN && (map >> i & 1) != (look == BIN_FULL);
+		if (n[BIN_NONE] || n[BIN_TORN] > TORN_MOST || differ > TORN_MOST)
 			return false;
-	return n[BIN_FULL] > 0;
+	}
+	/* the bits of full bins are not all among those that differ */
+	return n[BIN_FULL] > differ;
 }
 
 static void take_state(struct oldmusl *g, taddr at, const struct mapping *file)
