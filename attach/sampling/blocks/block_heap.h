@@ -74,8 +74,8 @@ struct block_birth {
 struct block_heap {
 	/* false: the block is none of this heap's. */
 	bool (*born)(struct block_heap *h, const struct block_hit *hit, struct block_birth *out);
-	/* Look at those of @looks, at most BLOCK_LOOKS, whose block is of this heap. 0 or as remote_read_now(). */
-	int (*look)(struct block_heap *h, struct remote_read *g, struct block_look *looks, size_t n);
+	/* Look at @n blocks of this heap, one to BLOCK_LOOKS. 0 or as remote_read_now(). */
+	int (*look)(struct block_heap *h, struct remote_read *g, struct block_look *const *looks, size_t n);
 	void (*free)(struct block_heap *h);
 };
 

@@ -233,9 +233,15 @@ static uint32_t age_of(const struct tracked_block *b, uint64_t now_ns)
 /* Have @h look at its own of f->looked. */
 static int ask_heap(struct block_poll *f, struct block_heap *h, size_t n)
 {
+	struct block_look *own[BLOCK_LOOKS];
+	size_t nown = 0;
+
 	for (size_t i = 0; i < n; i++)
-		f->looked[i].asked |= f->looked[i].b->heap == h;
-	return h->look(h, &f->read, f->looked, n);
+		if (f->looked[i].b->heap == h) {
+			f->looked[i].asked = true;
+			own[nown++] = &f->looked[i];
+		}
+	return h->look(h, &f->read, own, nown);
 }
 
 /* Have their heaps look at the @n blocks whose addresses are in f->looked. */

@@ -142,6 +142,13 @@ static int read_some(struct remote_read *g, struct remote_read_piece **read, siz
 	return r;
 }
 
+bool remote_read_words(pid_t pid, taddr at, uint64_t *to, size_t bytes)
+{
+	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
+
+	return remote_read_is_address(at) && process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
 int remote_read_now(struct remote_read *g, struct remote_read_piece *pieces, size_t n)
 {
 	struct iovec here[REMOTE_READ_PIECES], there[REMOTE_READ_PIECES];

@@ -56,6 +56,15 @@ struct remote_read {
 	uint64_t calls;
 };
 
+/* Can @word be the address of something that has words? */
+static inline bool remote_read_is_address(uint64_t word)
+{
+	return word % 8 == 0 && word >= 4096 && word < (1ull << 47) - 4096;
+}
+
+/* Read some words at @at, resident or not, with a call of their own. false: they could not be read. */
+bool remote_read_words(pid_t pid, taddr at, uint64_t *to, size_t bytes);
+
 #define REMOTE_READ_INIT { .pagemap = -1 }
 
 /* 0, -ESRCH, -EPERM or another error of opening the file. */

@@ -16,7 +16,6 @@ struct glibc_heap {
 	struct block_heap heap;
 	struct tcachekey key;
 	struct glibc_look looks[BLOCK_LOOKS];
-	struct block_look *of[BLOCK_LOOKS];	/* which look each belongs to */
 };
 
 /* --- when it is given out --- */
@@ -91,33 +90,27 @@ static enum block_sign sign_of(struct glibc_heap *h, struct block_look *l, const
 	return l->b->flags & TRACKED_JOINED ? BLOCK_UNSEEN : BLOCK_IN_USE;
 }
 
-static void note(struct glibc_heap *h, size_t i)
+static void note(struct glibc_heap *h, struct block_look *l, const struct glibc_look *k)
 {
-	struct block_look *l = h->of[i];
-
-	chunkstate_keep(&h->looks[i].look, &l->now);
-	l->sign = sign_of(h, l, &h->looks[i]);
-	l->away = h->looks[i].away;
+	chunkstate_keep(&k->look, &l->now);
+	l->sign = sign_of(h, l, k);
+	l->away = k->away;
 }
 
-static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
+static int look(struct block_heap *heap, struct remote_read *g, struct block_look *const *looks, size_t n)
 {
 	struct glibc_heap *h = (struct glibc_heap *)heap;
-	size_t own = 0;
 	int r;
 
 	for (size_t i = 0; i < n; i++) {
-		const struct tracked_block *b = looks[i].b;
+		const struct tracked_block *b = looks[i]->b;
 
-		if (b->heap != heap)
-			continue;
-		h->of[own] = &looks[i];
-		h->looks[own].addr = b->addr;
-		glibc_look_ask(&h->looks[own++], tracked_bytes(b) | (b->flags & TRACKED_MAPPED ? 2 : 0));
+		h->looks[i].addr = b->addr;
+		glibc_look_ask(&h->looks[i], tracked_bytes(b) | (b->flags & TRACKED_MAPPED ? 2 : 0));
 	}
-	r = glibc_look_read(g, h->looks, own);
-	for (size_t i = 0; i < own && r == 0; i++)
-		note(h, i);
+	r = glibc_look_read(g, h->looks, n);
+	for (size_t i = 0; i < n && r == 0; i++)
+		note(h, looks[i], &h->looks[i]);
 	return r;
 }
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #include "attach/sampling/heaps/thread_tls.h"
@@ -40,23 +39,16 @@ static uint64_t now_ns(void)
 
 /* --- which caches there are --- */
 
-static bool read_words(const struct jemalloc_cached *c, taddr at, uint64_t *to, size_t bytes)
-{
-	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-
-	return process_vm_readv(c->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
 /* Where in the TLS below @fs is the cache? It is at the same distance in all threads. 0: not found. */
 static int64_t find_offset(const struct jemalloc_cached *c, taddr fs)
 {
 	cleanup_free uint64_t *words = calloc(TLS_WORDS, sizeof(*words));
 	taddr lo = fs / PAGE * PAGE;
 
-	if (!words || !read_words(c, lo, &words[TLS_WORDS - (fs - lo) / 8], fs - lo))
+	if (!words || !remote_read_words(c->pid, lo, &words[TLS_WORDS - (fs - lo) / 8], fs - lo))
 		return 0;
 	while (fs - lo + PAGE <= JEMALLOC_TLS_MOST &&
-	       read_words(c, lo - PAGE, &words[TLS_WORDS - (fs - lo + PAGE) / 8], PAGE))
+	       remote_read_words(c->pid, lo - PAGE, &words[TLS_WORDS - (fs - lo + PAGE) / 8], PAGE))
 		lo -= PAGE;
 	for (taddr at = fs - 8; at > lo; at -= 8)
 		if (jemalloc_cache_is(c->version, at, fs - JEMALLOC_TLS_MOST, words, TLS_WORDS))
@@ -68,10 +60,12 @@ static int64_t find_offset(const struct jemalloc_cached *c, taddr fs)
 static bool read_cache(const struct jemalloc_cached *c, taddr at, struct cached_thread *out)
 {
 	uint64_t words[JEMALLOC_CACHE_BYTES / 8], proof, expected;
+	taddr proof_at;
 
-	if (!read_words(c, at, words, sizeof(words)) ||
-	    !read_words(c, jemalloc_cache_proof(c->version, at, words, &expected), &proof, sizeof(proof)) ||
-	    proof != expected)
+	if (!remote_read_words(c->pid, at, words, sizeof(words)))
+		return false;
+	proof_at = jemalloc_cache_proof(c->version, at, words, &expected);
+	if (!remote_read_words(c->pid, proof_at, &proof, sizeof(proof)) || proof != expected)
 		return false;
 	jemalloc_cache_bins(c->version, at, words, out->bins);
 	return true;

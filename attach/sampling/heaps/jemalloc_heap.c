@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "attach/sampling/heaps/jemalloc_cached.h"
 #include "attach/sampling/heaps/live_pages.h"
@@ -38,13 +37,6 @@ struct jemalloc_heap {
 
 /* --- the page map --- */
 
-static bool read_words(const struct jemalloc_heap *h, taddr at, uint64_t *to, size_t bytes)
-{
-	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-
-	return process_vm_readv(h->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
 /* The leaf that has the element of @at; 0: there is none yet. */
 static taddr leaf_of(struct jemalloc_heap *h, taddr at)
 {
@@ -55,7 +47,7 @@ static taddr leaf_of(struct jemalloc_heap *h, taddr at)
 	if (known)
 		return *known;
 	for (unsigned level = 0; level < jemalloc_map_tables(&h->map); level++)
-		if (!read_words(h, jemalloc_map_step(&h->map, level, table, at), &table, sizeof(table)) ||
+		if (!remote_read_words(h->pid, jemalloc_map_step(&h->map, level, table, at), &table, sizeof(table)) ||
 		    !table)
 			return 0;
 	(void)!addrmap_put(&h->leaves, number, &table);
@@ -77,7 +69,7 @@ static taddr start_of(struct jemalloc_heap *h, const struct jemalloc_place *plac
 {
 	uint64_t extent[JEMALLOC_EXTENT_WORDS];
 
-	return read_words(h, place->extent, extent, sizeof(extent))
+	return remote_read_words(h->pid, place->extent, extent, sizeof(extent))
 		       ? jemalloc_map_start(&h->map, place, extent, inside)
 		       : 0;
 }
@@ -94,7 +86,7 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	if (asked < PAGE || asked >= HIGHEST - PAGE)
 		return false;
 	at = element_of(h, asked, &nwords);
-	if (!at || !read_words(h, at, words, 8 * nwords))
+	if (!at || !remote_read_words(h->pid, at, words, 8 * nwords))
 		return false;
 	place = jemalloc_map_place(&h->map, words);
 	start = hit->inside && place.size ? start_of(h, &place, hit->inside) : hit->addr;
@@ -165,43 +157,36 @@ static enum block_sign sign_of(const struct jemalloc_heap *h, size_t k)
 	}
 }
 
-static int look_some(struct jemalloc_heap *h, struct remote_read *g)
+static int look(struct block_heap *heap, struct remote_read *g, struct block_look *const *looks, size_t n)
 {
+	struct jemalloc_heap *h = (struct jemalloc_heap *)heap;
 	int r = jemalloc_cached_list(&h->cached);
 
 	/* without any cache it is not known what is in them */
 	r = r == -ENOENT ? 0 : r;
 	jemalloc_cached_begin(&h->cached);
-	for (size_t i = 0; i < h->n && r == 0; i++)
+	h->n = n;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		h->items[i].look = looks[i];
 		r = ask(h, i);
+	}
 	if (r == 0)
-		r = remote_read_now(g, h->first, PIECES * h->n);
+		r = remote_read_now(g, h->first, PIECES * n);
 	if (r == 0)
 		r = jemalloc_cached_read(&h->cached, g);
 	if (r == 0)
 		r = read_extents(h, g);
 	if (r == 0)
 		r = jemalloc_cached_read(&h->cached, g);
-	for (size_t i = 0; i < h->n && r == 0; i++) {
+	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct remote_read_piece *first = &h->first[PIECES * i];
-		struct block_look *l = h->items[i].look;
+		struct block_look *l = looks[i];
 
 		l->sign = sign_of(h, i);
 		l->away = !remote_read_has(&first[ELEMENT]);
 		owner_words_look(l, h->items[i].words, remote_read_has(&first[FIRST_WORDS]) ? first[FIRST_WORDS].n / 8 : 0);
 	}
 	return r;
-}
-
-static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
-{
-	struct jemalloc_heap *h = (struct jemalloc_heap *)heap;
-
-	h->n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (looks[i].b->heap == heap)
-			h->items[h->n++].look = &looks[i];
-	return h->n ? look_some(h, g) : 0;
 }
 
 /* --- --- */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "attach/sampling/heaps/free_lists.h"
 #include "attach/sampling/heaps/live_pages.h"
@@ -14,9 +13,6 @@
 /* Words of a page: the first blocks of its lists. */
 #define FREE 2u
 #define LOCAL_FREE 4u
-#define PAGE 4096u
-#define HIGHEST (1ull << 47)
-#define ALIGN 8u
 
 enum which { COOKIE, SLICE, PIECES };
 enum which_more { PAGE_WORDS, FIRST_WORDS, MORE };
@@ -42,34 +38,22 @@ struct mimalloc_heap {
 	struct remote_read_piece first[BLOCK_LOOKS * PIECES], more[BLOCK_LOOKS * MORE];
 };
 
-static bool read_words(const struct mimalloc_heap *h, taddr at, uint64_t *to, size_t bytes)
-{
-	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-
-	return process_vm_readv(h->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
-static bool is_address(uint64_t word)
-{
-	return word % ALIGN == 0 && word >= PAGE && word < HIGHEST - PAGE;
-}
-
 /* --- when it is given out --- */
 
 static bool born(struct block_heap *heap, const struct block_hit *hit, struct block_birth *out)
 {
 	struct mimalloc_heap *h = (struct mimalloc_heap *)heap;
-	const taddr slice = mimalloc_map_slice(hit->addr);
 	uint64_t cookie, expected, word, words[MIMALLOC_PAGE_WORDS];
+	const taddr slice = mimalloc_map_slice(hit->addr);
+	const taddr cookie_at = mimalloc_map_cookie(&h->map, hit->addr, &expected);
 	struct mimalloc_place p;
 	taddr page, listed;
 
-	if (!is_address(hit->addr) ||
-	    !read_words(h, mimalloc_map_cookie(&h->map, hit->addr, &expected), &cookie, sizeof(cookie)) ||
-	    cookie != expected || !read_words(h, slice, &word, sizeof(word)))
+	if (!remote_read_is_address(hit->addr) || !remote_read_words(h->pid, cookie_at, &cookie, sizeof(cookie)) ||
+	    cookie != expected || !remote_read_words(h->pid, slice, &word, sizeof(word)))
 		return false;
 	page = mimalloc_map_page(slice, word);
-	if (!page || !read_words(h, page, words, sizeof(words)))
+	if (!page || !remote_read_words(h->pid, page, words, sizeof(words)))
 		return false;
 	p = mimalloc_map_place(page, words);
 	/* an address inside of a block is in no list when that is freed */
@@ -137,7 +121,7 @@ static bool has_link(const struct mimalloc_heap *h, size_t i)
 
 	if (!p->size || !has_more(h, i, FIRST_WORDS))
 		return false;
-	if (!to || (p->delayed && is_address(to)))
+	if (!to || (p->delayed && remote_read_is_address(to)))
 		return true;
 	return to >= p->lo && to < p->hi && (int64_t)(to - it->look->addr) % (int64_t)p->size == 0;
 }
@@ -194,7 +178,7 @@ static int want_lists(struct mimalloc_heap *h, const struct item *it)
 		{ it->page_at, 8 * MIMALLOC_OWN_WORDS, OWN, it->page_at },
 		{ mimalloc_map_foreign(it->page_at), 8, FOREIGN, it->page_at },
 	};
-	const taddr heap = it->place.delayed && is_address(it->place.heap) ? it->place.heap : 0;
+	const taddr heap = it->place.delayed && remote_read_is_address(it->place.heap) ? it->place.heap : 0;
 	const struct free_source of_heap = { mimalloc_map_delayed(heap), 8, DELAYED, heap };
 	int r = free_lists_ask(&h->lists, it->look->addr, it->page_at, heap);
 
@@ -255,20 +239,24 @@ static enum block_sign sign_of(const struct mimalloc_heap *h, size_t i)
 	return it->may_be_free ? sign_by_lists(h, it) : BLOCK_IN_USE;
 }
 
-static int look_some(struct mimalloc_heap *h, struct remote_read *g)
+static int look(struct block_heap *heap, struct remote_read *g, struct block_look *const *looks, size_t n)
 {
+	struct mimalloc_heap *h = (struct mimalloc_heap *)heap;
 	int r;
 
-	for (size_t i = 0; i < h->n; i++)
+	h->n = n;
+	for (size_t i = 0; i < n; i++) {
+		h->items[i].look = looks[i];
 		ask(h, i);
-	r = remote_read_now(g, h->first, PIECES * h->n);
+	}
+	r = remote_read_now(g, h->first, PIECES * n);
 	if (r == 0)
 		r = read_pages(h, g);
 	free_lists_begin(&h->lists);
 	if (r == 0 && place_items(h) && free_lists_may_read(&h->lists))
 		r = read_lists(h, g);
-	for (size_t i = 0; i < h->n && r == 0; i++) {
-		struct block_look *l = h->items[i].look;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct block_look *l = looks[i];
 		const bool words = has_more(h, i, FIRST_WORDS);
 
 		l->sign = sign_of(h, i);
@@ -276,17 +264,6 @@ static int look_some(struct mimalloc_heap *h, struct remote_read *g)
 		owner_words_look(l, h->items[i].words, words ? owner_words_of(tracked_bytes(l->b)) : 0);
 	}
 	return r;
-}
-
-static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
-{
-	struct mimalloc_heap *h = (struct mimalloc_heap *)heap;
-
-	h->n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (looks[i].b->heap == heap)
-			h->items[h->n++].look = &looks[i];
-	return h->n ? look_some(h, g) : 0;
 }
 
 /* --- --- */

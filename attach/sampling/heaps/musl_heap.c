@@ -3,14 +3,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 
 #include "attach/sampling/heaps/live_pages.h"
 #include "attach/sampling/heaps/owner_words.h"
 #include "heap/musl/musl_map.h"
-
-#define PAGE 4096u
-#define HIGHEST (1ull << 47)
 
 enum which { HEAD, FIRST_WORDS, PIECES };
 
@@ -22,18 +18,10 @@ struct musl_heap {
 		struct block_look *look;
 		uint64_t head, words[OWNER_WORDS];
 	} items[BLOCK_LOOKS];
-	size_t n;
 	struct remote_read_piece pieces[BLOCK_LOOKS * PIECES];
 };
 
 /* --- when it is given out --- */
-
-static bool read_words(const struct musl_heap *h, taddr at, uint64_t *to, size_t bytes)
-{
-	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-
-	return at >= PAGE && at < HIGHEST && process_vm_readv(h->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
 
 static bool born(struct block_heap *heap, const struct block_hit *hit, struct block_birth *out)
 {
@@ -43,9 +31,9 @@ static bool born(struct block_heap *heap, const struct block_hit *hit, struct bl
 	struct musl_place p;
 	taddr at;
 
-	if (!group || !read_words(h, group, &at, sizeof(at)) || !musl_map_secret(at) ||
-	    !read_words(h, musl_map_secret(at), &secret, sizeof(secret)) || secret != h->map.secret ||
-	    !read_words(h, at, meta, sizeof(meta)))
+	if (!group || !remote_read_words(h->pid, group, &at, sizeof(at)) || !musl_map_secret(at) ||
+	    !remote_read_words(h->pid, musl_map_secret(at), &secret, sizeof(secret)) || secret != h->map.secret ||
+	    !remote_read_words(h->pid, at, meta, sizeof(meta)))
 		return false;
 	p = musl_map_place(hit->addr, hit->head, group, meta);
 	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = p.bytes, .usable = p.usable,
@@ -71,39 +59,30 @@ static enum block_sign sign_of(const struct musl_heap *h, size_t i)
 	return musl_map_is_freed(now) ? BLOCK_FREED : BLOCK_RESIZED;
 }
 
-static int look_some(struct musl_heap *h, struct remote_read *g)
+static int look(struct block_heap *heap, struct remote_read *g, struct block_look *const *looks, size_t n)
 {
+	struct musl_heap *h = (struct musl_heap *)heap;
 	int r;
 
-	for (size_t i = 0; i < h->n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct item *it = &h->items[i];
-		const struct tracked_block *b = it->look->b;
+		const struct tracked_block *b = looks[i]->b;
 
+		it->look = looks[i];
 		h->pieces[PIECES * i + HEAD] = remote_read_piece(b->addr - 8, &it->head, 8);
 		h->pieces[PIECES * i + FIRST_WORDS] =
 			remote_read_piece(b->addr, it->words, 8 * owner_words_of(tracked_bytes(b)));
 	}
-	r = remote_read_now(g, h->pieces, PIECES * h->n);
-	for (size_t i = 0; i < h->n && r == 0; i++) {
+	r = remote_read_now(g, h->pieces, PIECES * n);
+	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct remote_read_piece *words = &h->pieces[PIECES * i + FIRST_WORDS];
-		struct block_look *l = h->items[i].look;
+		struct block_look *l = looks[i];
 
 		l->sign = sign_of(h, i);
 		l->away = l->sign == BLOCK_UNSEEN;
 		owner_words_look(l, h->items[i].words, remote_read_has(words) ? words->n / 8 : 0);
 	}
 	return r;
-}
-
-static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
-{
-	struct musl_heap *h = (struct musl_heap *)heap;
-
-	h->n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (looks[i].b->heap == heap)
-			h->items[h->n++].look = &looks[i];
-	return h->n ? look_some(h, g) : 0;
 }
 
 /* --- --- */

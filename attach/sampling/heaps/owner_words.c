@@ -2,7 +2,6 @@
 #include "attach/sampling/heaps/owner_words.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 void owner_words_born(const struct block_hit *hit, uint64_t bytes, struct chunkstate *out)
 {
@@ -17,9 +16,8 @@ void owner_words_born(const struct block_hit *hit, uint64_t bytes, struct chunks
 bool owner_words_still(pid_t pid, taddr at, const uint64_t words[OWNER_WORDS], uint32_t n)
 {
 	uint64_t now[OWNER_WORDS];
-	const struct iovec here = { now, 8 * n }, there = { (void *)(uintptr_t)at, 8 * n };
 
-	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)(8 * n) && !memcmp(now, words, 8 * n);
+	return remote_read_words(pid, at, now, 8 * n) && !memcmp(now, words, 8 * n);
 }
 
 void owner_words_look(struct block_look *l, const uint64_t words[OWNER_WORDS], uint32_t n)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "attach/sampling/heaps/free_lists.h"
 #include "attach/sampling/heaps/live_pages.h"
@@ -14,9 +13,6 @@
 #include "base/grow.h"
 #include "heap/tcmalloc/tcmalloc_map.h"
 
-#define PAGE 4096u
-#define HIGHEST (1ull << 47)
-#define ALIGN 8u
 #define CACHES_MOST 4096u
 
 enum which { ELEMENT, FIRST_WORDS, PIECES };
@@ -48,18 +44,6 @@ struct tcmalloc_heap {
 	struct remote_read_piece first[BLOCK_LOOKS * PIECES], more[BLOCK_LOOKS * MORE];
 };
 
-static bool read_words(const struct tcmalloc_heap *h, taddr at, uint64_t *to, size_t bytes)
-{
-	const struct iovec here = { to, bytes }, there = { (void *)(uintptr_t)at, bytes };
-
-	return process_vm_readv(h->pid, &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
-static bool is_address(uint64_t word)
-{
-	return word % ALIGN == 0 && word >= PAGE && word < HIGHEST - PAGE;
-}
-
 /* --- the page map --- */
 
 /* Where the element of @at is; 0: there is none yet. */
@@ -71,7 +55,8 @@ static taddr element_of(struct tcmalloc_heap *h, taddr at)
 
 	if (known)
 		return tcmalloc_map_element(&h->map, *known, at);
-	if (!read_words(h, tcmalloc_map_step(&h->map, at), &leaf, sizeof(leaf)) || !is_address(leaf))
+	if (!remote_read_words(h->pid, tcmalloc_map_step(&h->map, at), &leaf, sizeof(leaf)) ||
+	    !remote_read_is_address(leaf))
 		return 0;
 	(void)!addrmap_put(&h->leaves, number, &leaf);
 	return tcmalloc_map_element(&h->map, leaf, at);
@@ -79,7 +64,7 @@ static taddr element_of(struct tcmalloc_heap *h, taddr at)
 
 static struct remote_read_piece piece(taddr at, void *to, uint64_t n)
 {
-	return remote_read_piece(at, to, is_address(at) ? n : 0);
+	return remote_read_piece(at, to, remote_read_is_address(at) ? n : 0);
 }
 
 /* --- when it is given out --- */
@@ -87,12 +72,12 @@ static struct remote_read_piece piece(taddr at, void *to, uint64_t n)
 static bool born(struct block_heap *heap, const struct block_hit *hit, struct block_birth *out)
 {
 	struct tcmalloc_heap *h = (struct tcmalloc_heap *)heap;
-	const taddr at = is_address(hit->addr) ? element_of(h, hit->addr) : 0;
+	const taddr at = remote_read_is_address(hit->addr) ? element_of(h, hit->addr) : 0;
 	uint64_t element, words[TCMALLOC_SPAN_WORDS];
 	struct tcmalloc_place place;
 
-	if (!at || !read_words(h, at, &element, sizeof(element)) || !is_address(element) ||
-	    !read_words(h, element, words, sizeof(words)))
+	if (!at || !remote_read_words(h->pid, at, &element, sizeof(element)) || !remote_read_is_address(element) ||
+	    !remote_read_words(h->pid, element, words, sizeof(words)))
 		return false;
 	place = tcmalloc_map_place(&h->map, words, hit->addr);
 	*out = (struct block_birth){ .heap = heap, .addr = hit->addr, .bytes = place.size, .usable = place.size };
@@ -126,7 +111,7 @@ static int read_spans(struct tcmalloc_heap *h, struct remote_read *g)
 		const uint64_t to = has_words(h, i) ? it->words[0] : 0;
 
 		h->more[MORE * i + SPAN] = piece(it->element, it->span, sizeof(it->span));
-		h->more[MORE * i + TARGET] = piece(is_address(to) ? element_of(h, to) : 0, &it->element_to,
+		h->more[MORE * i + TARGET] = piece(remote_read_is_address(to) ? element_of(h, to) : 0, &it->element_to,
 						   sizeof(it->element_to));
 	}
 	return remote_read_now(g, h->more, MORE * h->n);
@@ -176,7 +161,7 @@ static bool read_cache(const struct tcmalloc_heap *h, taddr at, taddr *next, tad
 {
 	uint64_t words[TCMALLOC_CACHE_WORDS];
 
-	return is_address(at) && read_words(h, at, words, sizeof(words)) &&
+	return remote_read_is_address(at) && remote_read_words(h->pid, at, words, sizeof(words)) &&
 	       tcmalloc_map_cache(&h->map, words, next, prev);
 }
 
@@ -185,7 +170,7 @@ static int list_caches(struct tcmalloc_heap *h)
 {
 	taddr at = 0, next, prev;
 
-	if (!read_words(h, h->map.caches, &at, sizeof(at)))
+	if (!remote_read_words(h->pid, h->map.caches, &at, sizeof(at)))
 		at = 0;
 	/* to the first of them */
 	for (size_t n = 0; read_cache(h, at, &next, &prev) && prev && n < CACHES_MOST; n++)
@@ -323,17 +308,21 @@ static enum block_sign sign_of(const struct tcmalloc_heap *h, size_t i, bool spa
 	return it->may_be_free ? sign_by_lists(h, it) : BLOCK_IN_USE;
 }
 
-static int look_some(struct tcmalloc_heap *h, struct remote_read *g)
+static int look(struct block_heap *heap, struct remote_read *g, struct block_look *const *looks, size_t n)
 {
+	struct tcmalloc_heap *h = (struct tcmalloc_heap *)heap;
 	bool span_read[BLOCK_LOOKS];
 	int r;
 
-	for (size_t i = 0; i < h->n; i++)
+	h->n = n;
+	for (size_t i = 0; i < n; i++) {
+		h->items[i].look = looks[i];
 		ask(h, i);
-	r = remote_read_now(g, h->first, PIECES * h->n);
+	}
+	r = remote_read_now(g, h->first, PIECES * n);
 	if (r == 0)
 		r = read_spans(h, g);
-	for (size_t i = 0; i < h->n; i++)
+	for (size_t i = 0; i < n; i++)
 		span_read[i] = remote_read_has(&h->more[MORE * i + SPAN]);
 	place_items(h);
 	if (r == 0)
@@ -341,25 +330,14 @@ static int look_some(struct tcmalloc_heap *h, struct remote_read *g)
 	free_lists_begin(&h->lists);
 	if (r == 0 && find_links(h) && free_lists_may_read(&h->lists))
 		r = read_lists(h, g);
-	for (size_t i = 0; i < h->n && r == 0; i++) {
-		struct block_look *l = h->items[i].look;
+	for (size_t i = 0; i < n && r == 0; i++) {
+		struct block_look *l = looks[i];
 
 		l->sign = sign_of(h, i, span_read[i]);
 		l->away = l->sign == BLOCK_UNSEEN && !has_words(h, i);
 		owner_words_look(l, h->items[i].words, has_words(h, i) ? owner_words_of(tracked_bytes(l->b)) : 0);
 	}
 	return r;
-}
-
-static int look(struct block_heap *heap, struct remote_read *g, struct block_look *looks, size_t n)
-{
-	struct tcmalloc_heap *h = (struct tcmalloc_heap *)heap;
-
-	h->n = 0;
-	for (size_t i = 0; i < n; i++)
-		if (looks[i].b->heap == heap)
-			h->items[h->n++].look = &looks[i];
-	return h->n ? look_some(h, g) : 0;
 }
 
 /* --- --- */

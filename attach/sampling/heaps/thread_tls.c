@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "attach/sampling/blocks/remote_read.h"
 #include "base/grow.h"
 
 #define ROBUST_HEAD 0x2e0u	/* in struct pthread */
@@ -20,10 +20,8 @@
 static bool is_thread(pid_t pid, taddr at)
 {
 	uint64_t words[SELF / 8 + 1];
-	const struct iovec here = { words, sizeof(words) }, there = { (void *)(uintptr_t)at, sizeof(words) };
 
-	return at % 8 == 0 && process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof(words) && words[0] == at &&
-	       words[SELF / 8] == at;
+	return remote_read_words(pid, at, words, sizeof(words)) && words[0] == at && words[SELF / 8] == at;
 }
 
 static taddr tls_of(pid_t pid, pid_t tid)
