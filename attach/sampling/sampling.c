@@ -61,19 +61,32 @@ static int add_exits(struct sampling *s, struct module *m)
 	return r;
 }
 
+static bool is_searched(const struct module *m)
+{
+	return m->planned && !m->gone && m->img;
+}
+
 /*
  * Targets from number @first on are new: find their callers, in all modules that were searched before. 0 or
  * -ENOMEM.
  */
 static int find_callers(struct sampling *s, uint32_t first)
 {
+	const size_t n = first < s->targets.n ? modules_count(s->planting->modules) : 0;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && first < s->targets.n && i < modules_count(s->planting->modules); i++) {
+	for (size_t i = 0; r == 0 && i < n; i++) {
 		struct module *m = modules_at(s->planting->modules, i);
 
 		link_alive(s->planting->link);
-		if (m->planned && !m->gone && m->img)
+		if (is_searched(m))
+			r = sampling_targets_tails(&s->targets, m, first);
+	}
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		struct module *m = modules_at(s->planting->modules, i);
+
+		link_alive(s->planting->link);
+		if (is_searched(m))
 			r = sampling_sites_find(&s->sites, m, first);
 	}
 	return r;

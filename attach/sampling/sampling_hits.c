@@ -137,10 +137,9 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 		(void)block_poll_taken(s->poll, birth->addr, now_ns);
 		return 0;
 	}
-	sampling_parents_site_hit(&s->parents, site, caller, now_ns);
-	if (hit->head.flags & RECORD_HELD)
-		r = sampling_parents_held(&s->parents, site, hit, birth,
-					  shared_modules_move(s->planting->link->shared) ? 0 : caller);
+	/* while modules move, no trap can be planted */
+	r = sampling_parents_site_hit(&s->parents, site, hit, birth,
+				      shared_modules_move(s->planting->link->shared) ? 0 : caller);
 	if (r == 0)
 		r = sampling_stacks_find(&s->stacks, number, site, &i);
 	if (r < 0 || is_old(s, site, i, birth->addr))
@@ -170,7 +169,8 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	if (!site || !hit->regs.rax)
 		return;
 	if (site->role == SAMPLING_TRIAL) {
-		sampling_parents_trial_hit(&s->parents, site - s->sites.all, hit);
+		s->tally->out_of_memory |=
+			sampling_parents_trial_hit(&s->parents, site - s->sites.all, hit) == -ENOMEM;
 		return;
 	}
 	count(s, site);

@@ -3,21 +3,18 @@
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
-#include <sys/uio.h>
 
 #include "attach/keeper/budget/site_stats.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 5u		/* so often the function must have called malloc just before it returned */
-#define COMPARE_HITS 24u
+#define FRESH 5u		/* so often the function must have called malloc just before it returned, */
+#define STALE 2u		/* and less often it may have not */
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
 #define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
-/* It is no wrapper if it returns more than so many times for each block that it gets. */
-#define MORE_OFTEN 2.5
 #define HOLDS_PART 4		/* at most one part in so many of the budget is spent on holding threads */
 #define HOLD_PAUSE_NS 50000000ull
 /* so many threads are held in a row: the round of a hot site is over sooner than the next hold is paid for */
@@ -61,6 +58,7 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
 	}
 	*t = (struct sampling_trial){ 0 };
+	addrmap_clear(&p->last);
 }
 
 /* --- what is seen --- */
@@ -107,14 +105,15 @@ static bool is_outer(const struct sampling_parents *p, const struct sampling_tri
 }
 
 /* true: @caller was not there before. */
-static bool count_caller(struct sampling_trial *t, taddr caller)
+static bool is_new_caller(struct sampling_trial *t, taddr caller)
 {
-	t->hits++;
 	for (size_t i = 0; i < SAMPLING_CALLERS; i++) {
-		if (t->callers[i].addr && t->callers[i].addr != caller)
-			continue;
-		t->callers[i].addr = caller;
-		return !t->callers[i].hits++;
+		if (t->callers[i] == caller)
+			return false;
+		if (!t->callers[i]) {
+			t->callers[i] = caller;
+			return true;
+		}
 	}
 	return false;
 }
@@ -135,35 +134,36 @@ static void try_caller(struct sampling_parents *p, struct sampling_trial *t, tad
 		t->outer[t->nouter++] = i;
 }
 
-void sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
+/* The trial of the function around site @i; one may begin now. NULL: there is none. */
+static struct sampling_trial *trial_of(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns)
 {
 	struct sampling_site *site = &p->sites->all[i];
-	struct sampling_trial *t = find_trial(p, site->function);
+	struct sampling_trial *t = site->function ? find_trial(p, site->function) : NULL;
 
 	if (!site->function || !caller || site->role != SAMPLING_TAKES ||
 	    p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
-		return;
+		return NULL;
 	if (t) {
-		if (count_caller(t, caller) && !t->checking)
+		if (!t->checking && is_new_caller(t, caller))
 			try_caller(p, t, caller);
-		return;
+		return t;
 	}
 	t = find_trial(p, 0);
 	if (!t || !pays(p, site, caller))
-		return;
+		return NULL;
 	site->tries++;
 	*t = (struct sampling_trial){ .function = site->function, .inner = i, .until_ns = now_ns + TRIAL_NS };
 	log_debug(PLAN, "is " PRItaddr " a wrapper?", t->function);
+	return t;
 }
 
-/* --- holding a thread until there is a trap where its function returns to --- */
+/* --- holding a thread until there is a trap where it comes next --- */
 
 /* Where to hold a thread: in the function, until it is known what it returns; then at its callers. */
 static const struct sampling_site *to_be_held(const struct sampling_parents *p,
 					      const struct sampling_trial *t)
 {
-	return t->checking ? &p->sites->all[t->outer[(t->fresh + t->unclear) % t->nouter]]
-			   : &p->sites->all[t->inner];
+	return &p->sites->all[t->checking ? t->outer[t->holds % t->nouter] : t->inner];
 }
 
 /* The next thread is held only when the budget of the time since then has paid for what holds have cost. */
@@ -183,11 +183,12 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 	if (now_ns < p->next_hold_ns || !is_paid(p, now_ns))
 		return;
 	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
-		const struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
+		struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
 
 		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
 			continue;
 		sampling_sites_hold(p->sites, to_be_held(p, t), HOLDS);
+		t->holds++;
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
@@ -201,38 +202,58 @@ uint64_t sampling_parents_next_ns(const struct sampling_parents *p)
 	return UINT64_MAX;
 }
 
-/* The trap behind that call of the function; SAMPLING_NONE: there is none. */
-static uint32_t outer_number(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
+/* The site behind that call of the function; NULL: it has no trap. */
+static struct sampling_site *outer_at(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
 {
 	for (uint32_t i = 0; i < t->nouter; i++) {
-		const struct sampling_site *outer = &p->sites->all[t->outer[i]];
+		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
-		if (outer->addr == caller && outer->role == SAMPLING_TRIAL)
-			return outer->number;
+		if (outer->addr == caller && outer->role == SAMPLING_TRIAL && outer->number != SAMPLING_NONE)
+			return outer;
 	}
-	return SAMPLING_NONE;
+	return NULL;
 }
 
 /* Begin a round of the trap, and let it be the last until the next thread is held. */
-static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, uint32_t number)
+static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, struct sampling_site *outer)
 {
-	sampling_sites_meter(p->sites, sampling_sites_at(p->sites, number), TRIAL_QUOTA, SAMPLING_RESTING_MS);
-	return link_lead(p->sites->planting->link, hit, number);
+	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_RESTING_MS);
+	return link_lead(p->sites->planting->link, hit, outer->number);
 }
 
-int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
-			  const struct block_birth *block, taddr caller)
+static uint32_t closed(const struct sampling_parents *p)
 {
-	const struct sampling_last last = { block->addr, hit->regs.rsp, p->sites->all[i].function,
-					    block->bytes, hit->head.time_ns, block->has_start };
-	const struct sampling_trial *t = find_trial(p, p->sites->all[i].function);
-	uint32_t number =
-		t && t->function && !t->checking && caller ? outer_number(p, t, caller) : SAMPLING_NONE;
+	return atomic_load(&p->sites->planting->link->shared->budget.closed);
+}
 
-	return number != SAMPLING_NONE && lead_to(p, hit, number)
+/* The thread, which is held at a caller, must run into the inner site the next time that it allocates there. */
+static int lead_back(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit)
+{
+	const struct sampling_site *inner = &p->sites->all[t->inner];
+	const struct sampling_last last = { .function = t->function, .hits = inner->records, .closed = closed(p) };
+
+	return inner->number != SAMPLING_NONE && link_lead(p->sites->planting->link, hit, inner->number)
 		       ? addrmap_put(&p->last, hit->head.tid, &last)
 		       : 0;
 }
+
+int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
+			      const struct block_birth *block, taddr caller)
+{
+	const struct sampling_trial *t = trial_of(p, i, caller, hit->head.time_ns);
+	struct sampling_site *outer = t ? outer_at(p, t, caller) : NULL;
+	const struct sampling_last last = { .function = p->sites->all[i].function, .block = block->addr,
+					    .size = block->bytes, .time_ns = hit->head.time_ns,
+					    .has_start = block->has_start };
+
+	/* of another function, perhaps: it has left that unseen */
+	addrmap_del(&p->last, hit->head.tid, NULL);
+	if (!outer || (!t->checking && !(hit->head.flags & RECORD_HELD && lead_to(p, hit, outer))))
+		return 0;
+	return addrmap_put(&p->last, hit->head.tid, &last);
+}
+
+/* --- what comes out of the function --- */
 
 /*
  * Does this hit belong to the call for which the thread was held? The thread may have returned unseen, as the
@@ -244,116 +265,101 @@ static bool is_of_that_call(const struct sampling_last *last, const struct recor
 	return hit->head.time_ns - last->time_ns < SITE_STATS_AWAY_NS;
 }
 
+/* Does the function return the block that the thread got in it, @delta bytes inside? */
+static bool is_block(const struct sampling_trial *t, const struct sampling_last *last,
+		     const struct record_hit *hit, uint64_t *delta)
+{
+	*delta = hit->regs.rax - last->block;
+	return *delta < last->size && *delta < HEADER_MAX &&
+	       (!t->same || *delta == t->delta || last->has_start);
+}
+
 /*
  * If the function returns the block, that counts in any case; if it returns something else, that counts only
  * if it is the result of the same call.
  */
 static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
 {
-	uint64_t delta = hit->regs.rax - last->block;
-	int64_t depth = (int64_t)(hit->regs.rsp - last->sp) + 8;
+	uint64_t delta;
 
-	if (delta >= last->size || delta >= HEADER_MAX || (t->same && delta != t->delta && !last->has_start)) {
+	if (!is_block(t, last, hit, &delta)) {
 		t->other += is_of_that_call(last, hit);
 		return;
 	}
-	t->depth = !t->same || t->depth == depth ? depth : 0;
 	if (delta > t->delta)
 		t->delta = (uint32_t)delta;
 	t->same++;
 }
 
-/*
- * The function's call of malloc has left its return address below the stack, if nothing else was called from
- * there since.
- */
-static void check(struct sampling_parents *p, struct sampling_trial *t, const struct record_hit *hit)
+static bool has_one_site(const struct sampling_parents *p, taddr function)
 {
-	uint64_t word = 0;
-	struct iovec here = { &word, sizeof(word) },
-		     there = { (void *)(uintptr_t)(hit->regs.rsp - (uint64_t)t->depth), sizeof(word) };
-	uint32_t i;
+	uint32_t n = 0;
 
-	if (process_vm_readv((pid_t)hit->head.tid, &here, 1, &there, 1, 0) != sizeof(word))
-		word = 0;
-	/* the thread has resumed meanwhile: what was read there proves nothing */
-	if (!shared_is_held(p->sites->planting->link->shared, hit))
+	for (size_t i = 0; i < p->sites->n; i++)
+		n += p->sites->all[i].function == function;
+	return n == 1;
+}
+
+/*
+ * Has the thread allocated in the function since it was held at the caller? If not, the trap at the inner site must
+ * have been there all the time: nothing lifts it but a hit, of any thread, or that the budget is spent.
+ */
+static void check(struct sampling_parents *p, struct sampling_trial *t, const struct sampling_last *last,
+		  const struct record_hit *hit)
+{
+	const struct sampling_site *inner = &p->sites->all[t->inner];
+	uint64_t delta;
+
+	if (last->block) {
+		t->fresh += is_block(t, last, hit, &delta);
 		return;
-	i = word ? sampling_sites_find_at(p->sites, word) : SAMPLING_NONE;
-	if (t->depth > 0 && i != SAMPLING_NONE && p->sites->all[i].function == t->function)
-		t->fresh++;
+	}
+	if (inner->records != last->hits || closed(p) != last->closed)
+		return;
+	if (has_one_site(p, t->function))
+		t->stale++;
 	else
 		t->unclear++;
 }
 
-void sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
+int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
 {
-	taddr addr = p->sites->all[i].addr;
+	const taddr addr = p->sites->all[i].addr;
 	struct sampling_last last;
+	const bool has = addrmap_del(&p->last, hit->head.tid, &last);
 
 	for (size_t k = 0; k < SAMPLING_TRIALS; k++) {
 		struct sampling_trial *t = &p->trials[k];
 
 		if (!t->function || !is_outer(p, t, addr))
 			continue;
-		if (t->checking && hit->head.flags & RECORD_HELD)
-			check(p, t, hit);
-		else if (addrmap_del(&p->last, hit->head.tid, &last) && !t->checking &&
-			 last.function == t->function)
+		if (has && last.function == t->function && t->checking)
+			check(p, t, &last, hit);
+		else if (has && last.function == t->function)
 			weigh(t, &last, hit);
+		if (t->checking && hit->head.flags & RECORD_HELD)
+			return lead_back(p, t, hit);
 	}
+	return 0;
 }
 
 /* --- deciding --- */
 
-/* Hits a second since the comparison began; their number is added to @hits. */
-static double rate_of(const struct sampling_sites *sites, const struct sampling_site *site, uint64_t *hits)
-{
-	struct site_stats_sums sums;
-
-	sampling_sites_sums(sites, site, &sums);
-	*hits += sums.hits - site->then.hits;
-	return sampling_sites_rate(&site->then, &sums);
-}
-
-/* How often the function gets a block, and how often it returns to the callers in the trial. */
-struct frequency {
-	double given, returned;
-	uint64_t given_hits, returned_hits;
-};
-
-static void measure(const struct sampling_parents *p, const struct sampling_trial *t, struct frequency *f)
-{
-	uint64_t by_outer = 0;
-
-	*f = (struct frequency){ 0 };
-	for (size_t i = 0; i < SAMPLING_CALLERS; i++)
-		by_outer += is_outer(p, t, t->callers[i].addr) ? t->callers[i].hits : 0;
-	for (size_t i = 0; i < p->sites->n; i++)
-		if (p->sites->all[i].function == t->function)
-			f->given += rate_of(p->sites, &p->sites->all[i], &f->given_hits);
-	for (uint32_t i = 0; i < t->nouter; i++)
-		f->returned += rate_of(p->sites, &p->sites->all[t->outer[i]], &f->returned_hits);
-	f->given *= t->hits ? (double)by_outer / (double)t->hits : 0;
-}
-
 /*
- * Until now, rounds at the callers began when a thread was about to return there: they do not show how often
- * that happens. From now on they begin at any time.
+ * Until now, rounds at the callers began when a thread was about to return there. From now on they begin at any
+ * time.
  */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
 	t->checking = true;
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	t->until_ns = now_ns + CHECK_NS;
-	for (size_t i = 0; i < p->sites->n; i++)
-		sampling_sites_sums(p->sites, &p->sites->all[i], &p->sites->all[i].then);
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
 		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
 			continue;
-		sampling_sites_meter(p->sites, outer, SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+		sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_PERIOD_MS);
 		/* plant it at the next round; its period until now was a day */
 		(void)!link_plant(p->sites->planting->link, &outer->number, 1);
 	}
@@ -361,18 +367,13 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 
 enum answer { NOT_YET, WRAPPER, NO_WRAPPER, NOT_KNOWN };
 
-static enum answer checked(const struct sampling_parents *p, const struct sampling_trial *t, uint64_t now_ns)
+static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
 {
-	struct frequency f;
-
-	if (t->fresh >= FRESH && !t->unclear)
+	if (t->stale >= STALE)
+		return NO_WRAPPER;
+	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale)
 		return WRAPPER;
-	measure(p, t, &f);
-	if (f.given_hits < COMPARE_HITS || f.returned_hits < COMPARE_HITS || !t->unclear)
-		return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
-	log_debug(PLAN, PRItaddr " is given %.0f a second, and returns %.0f times", t->function, f.given,
-		  f.returned);
-	return f.returned <= MORE_OFTEN * f.given ? WRAPPER : NO_WRAPPER;
+	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
 }
 
 static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
@@ -380,7 +381,7 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 	if (t->other)
 		return NO_WRAPPER;
 	if (t->checking)
-		return checked(p, t, now_ns);
+		return checked(t, now_ns);
 	if (t->same >= ENOUGH)
 		begin_check(p, t, now_ns);
 	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
@@ -420,8 +421,8 @@ bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr 
 			continue;
 		log_debug(PLAN,
 			  PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; "
-				   "new %u times, unclear %u: %s",
-			  t.function, t.same, t.delta, t.other, t.fresh, t.unclear, words[a]);
+				   "new %u times, old %u, unclear %u: %s",
+			  t.function, t.same, t.delta, t.other, t.fresh, t.stale, t.unclear, words[a]);
 		end(p, &p->trials[i]);
 		/* another trial is worth it only if this one saw too little */
 		if (a == NO_WRAPPER)

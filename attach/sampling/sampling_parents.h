@@ -12,11 +12,10 @@
  * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never
  * anything else, the function around S returns its blocks to its caller.
  *
- * It might also return blocks that it got long ago, as a pool does. So threads are held at A, and the memory
- * below the part of the stack in use must show that malloc was called from S just before; or, if that was
- * overwritten, xmalloc must not return more often than it gets a block. Then A and all its other callers
- * become sites. From then on S is sampled now and then, for callers that were not found: a call through a
- * pointer may reach another function the next time, so that there is no trap behind it.
+ * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
+ * at S is planted: each must run into S before it returns to A again, and return with the block from there. Then
+ * A and all its other callers become sites. From then on S is sampled now and then, for callers that were not
+ * found: a call through a pointer may reach another function the next time, so that there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
  * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And
@@ -44,24 +43,22 @@ struct sampling_trial {
 	uint32_t inner;		/* the site in it that began the trial */
 	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
 	uint32_t nouter;
+	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
 	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */
 	uint32_t same, other;	/* how often it returned that address; something else */
-	uint64_t hits;		/* at sites in it, during the trial; */
-	struct { taddr addr; uint64_t hits; } callers[SAMPLING_CALLERS]; /* by caller; the first seen */
-	/*
-	 * so far below the caller's stack is the return address that its call of the allocator left; 0: it
-	 * varies
-	 */
-	int64_t depth;
 	/* it has returned the block often enough; now: does it call the allocator each time? */
 	bool checking;
-	uint32_t fresh, unclear; /* how often the word at `depth` showed that it did; showed anything else */
+	uint32_t holds;		/* so often a thread was to be held since */
+	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, at another site in it */
 	uint64_t until_ns;
 };
 
-/* The block that a thread got when it was held. */
+/* A thread is inside the function, or will be next. */
 struct sampling_last {
-	taddr block, sp, function;
+	taddr function;
+	taddr block;		/* what it got there; 0: it is still at the caller, where it was held, and */
+	uint64_t hits;		/* as often the inner site had been hit when its trap was planted, */
+	uint32_t closed;	/* and traps had been lifted as the budget was spent */
 	uint64_t size, time_ns;
 	bool has_start;		/* as in struct block_birth */
 };
@@ -80,18 +77,15 @@ struct sampling_parents {
 void sampling_parents_init(struct sampling_parents *p, struct sampling_sites *sites, uint32_t budget_ppm);
 void sampling_parents_fini(struct sampling_parents *p);
 
-/* A block was allocated at site @i, and the function around it was called from @caller (0: not known). */
-void sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, taddr caller, uint64_t now_ns);
-
 /*
- * The same, of a thread that is held at @hit: it got @block. When this returns, it may
- * resume. 0 or -ENOMEM.
+ * @block was allocated at site @i, and the function around it was called from @caller (0: not known). If the
+ * thread is held, it may resume when this returns. 0 or -ENOMEM.
  */
-must_check int sampling_parents_held(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
-				     const struct block_birth *block, taddr caller);
+must_check int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
+					 const struct block_birth *block, taddr caller);
 
-/* Site @i, which belongs to a trial, was hit. The thread may be held. */
-void sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);
+/* Site @i, which belongs to a trial, was hit. The thread may be held, as above. 0 or -ENOMEM. */
+must_check int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit);
 
 /*
  * Was a wrapper found? Then it is @function, and @target is its number; sites in it are inner ones, and its

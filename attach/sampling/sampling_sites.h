@@ -76,7 +76,6 @@ struct sampling_site {
 	taddr caller;			/* of the function around it: the first that was seen, */
 	bool callers;			/* and there are others */
 	uint8_t tries;
-	struct site_stats_sums then;		/* when a trial began to compare */
 };
 
 struct sampling_sites {

@@ -19,7 +19,6 @@
 #define BEGIN (100 * SECOND)
 #define BLOCK 0x5000ull
 #define SIZE 64u
-#define SP 0x7000ull
 #define TID 7u
 
 static struct sampling_parents parents;
@@ -94,6 +93,16 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* A block came out at the site, in a thread that is not held. */
+static void site_hit(taddr caller)
+{
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN } };
+	const struct block_birth block = { .addr = BLOCK, .bytes = SIZE };
+
+	sites.all[INNER].records++;
+	assert_int_equal(sampling_parents_site_hit(&parents, INNER, &hit, &block, caller), 0);
+}
+
 /* A trial under way: one caller has a trap. */
 static struct sampling_trial *begin(void)
 {
@@ -109,13 +118,14 @@ static bool has_start;	/* its heap knows where a block begins */
 
 static void comes_out_later(uint32_t tid, uint64_t what, uint64_t after_ns)
 {
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN, has_start };
+	const struct sampling_last last = { .function = sites.all[INNER].function, .block = BLOCK, .size = SIZE,
+					    .time_ns = BEGIN, .has_start = has_start };
 	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns },
-					.regs = { .rax = what, .rsp = SP + 0x40 } };
+					.regs = { .rax = what } };
 
 	if (tid == TID)
 		assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
-	sampling_parents_trial_hit(&parents, OUTER, &hit);
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
 }
 
 static void comes_out(uint32_t tid, uint64_t what)
@@ -141,21 +151,20 @@ static void several_direct_callers_are_worth_it(void **state)
 	taddr one = tried(), other = other_caller();
 
 	(void)state;
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	site_hit(one);
 	/* with a single caller there is nothing to find out */
 	assert_int_equal(parents.trials[0].function, 0);
-	sampling_parents_site_hit(&parents, INNER, 0, BEGIN);
+	site_hit(0);
 	assert_int_equal(parents.trials[0].function, 0);	/* the caller must be known */
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(other);
 	assert_int_equal(parents.trials[0].function, sites.all[INNER].function);
 	assert_int_equal(sites.all[INNER].tries, 1);
-	/* from now on the calls are counted by caller */
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
-	assert_int_equal(parents.trials[0].hits, 3);
-	assert_true(parents.trials[0].callers[0].addr == one && parents.trials[0].callers[0].hits == 2);
-	assert_true(parents.trials[0].callers[1].addr == other && parents.trials[0].callers[1].hits == 1);
+	/* from now on callers are collected, each once */
+	site_hit(one);
+	site_hit(one);
+	site_hit(other);
+	assert_true(parents.trials[0].callers[0] == one && parents.trials[0].callers[1] == other);
+	assert_true(!parents.trials[0].callers[2]);
 }
 
 /* A caller gets its trap as soon as it is seen, not when a thread waits for it. */
@@ -165,19 +174,19 @@ static void callers_have_a_trap_before_a_thread_is_held(void **state)
 	const struct sampling_trial *t = &parents.trials[0];
 
 	(void)state;
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(one);
+	site_hit(other);
 	sampling_parents_hold(&parents, BEGIN);
 	/* no caller has a trap yet that the thread could reach, */
 	assert_int_equal(keeper.shared->meters[0].hold, 0);
 	assert_true(sampling_parents_next_ns(&parents) == UINT64_MAX); /* and nothing to wake up for */
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	site_hit(one);
 	assert_int_equal(t->nouter, 1);
 	assert_true(sites.all[t->outer[0]].addr == one && sites.all[t->outer[0]].role == SAMPLING_TRIAL);
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
-	sampling_parents_site_hit(&parents, INNER, other + 1, BEGIN);	/* not behind a call */
+	site_hit(one);
+	site_hit(other + 1);	/* not behind a call */
 	assert_int_equal(t->nouter, 1);
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(other);
 	assert_int_equal(t->nouter, 2);
 	assert_int_equal(planting.nwaiting, 2);
 	sampling_parents_hold(&parents, BEGIN + SECOND);
@@ -217,10 +226,10 @@ static void a_hot_site_is_tried_once(void **state)
 	(void)state;
 	atomic_store(&keeper.shared->meters[site->number].full, 1);
 	site->tries = 1;
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	site_hit(one);
 	assert_int_equal(parents.trials[0].function, 0);
 	site->tries = 0;
-	sampling_parents_site_hit(&parents, INNER, one, BEGIN);
+	site_hit(one);
 	assert_int_equal(parents.trials[0].function, site->function);
 }
 
@@ -230,19 +239,19 @@ static void what_is_not_tried(void **state)
 	taddr one = tried(), other = other_caller();
 
 	(void)state;
-	sampling_parents_site_hit(&parents, INNER, one + 1, BEGIN);
-	sampling_parents_site_hit(&parents, INNER, other + 1, BEGIN);
+	site_hit(one + 1);
+	site_hit(other + 1);
 	assert_int_equal(parents.trials[0].function, 0);
 	sites.all[INNER].role = SAMPLING_INNER;
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(other);
 	assert_int_equal(parents.trials[0].function, 0);
 	sites.all[INNER].role = SAMPLING_TAKES;
 	targets.all[0].level = SAMPLING_LEVELS;
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(other);
 	assert_int_equal(parents.trials[0].function, 0);
 	targets.all[0].level = 0;
 	sites.all[INNER].tries = 4;
-	sampling_parents_site_hit(&parents, INNER, other, BEGIN);
+	site_hit(other);
 	assert_int_equal(parents.trials[0].function, 0);
 }
 
@@ -293,7 +302,8 @@ static void any_place_inside_of_it(void **state)
 static void threads_that_were_not_held(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function, SIZE, BEGIN, false };
+	const struct sampling_last last = { .function = sites.all[INNER].function, .block = BLOCK, .size = SIZE,
+					    .time_ns = BEGIN };
 
 	(void)state;
 	comes_out(TID + 1, BLOCK + SIZE);
@@ -332,13 +342,13 @@ static void a_thread_that_returned_unseen(void **state)
 static void a_thread_that_reaches_another_trap(void **state)
 {
 	struct sampling_trial *t = begin();
-	const struct sampling_last last = { BLOCK, SP, sites.all[INNER].function + 64, SIZE, BEGIN, false };
-	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN },
-					.regs = { .rax = BLOCK + SIZE, .rsp = SP } };
+	const struct sampling_last last = { .function = sites.all[INNER].function + 64, .block = BLOCK,
+					    .size = SIZE, .time_ns = BEGIN };
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN }, .regs = { .rax = BLOCK + SIZE } };
 
 	(void)state;
 	assert_int_equal(addrmap_put(&parents.last, TID, &last), 0);
-	sampling_parents_trial_hit(&parents, OUTER, &hit);
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
 	assert_true(!t->same && !t->other);
 }
 
@@ -362,103 +372,120 @@ static struct sampling_trial *checking(void)
 		comes_out(TID, BLOCK);
 	assert_int_equal(decided(BEGIN), -1);
 	assert_true(t->checking);
+	sites.all[OUTER].number = 1;
 	return t;
 }
 
-/* @below: the word where the call in the function would have left its return address. */
-static void held_at_its_caller(const struct sampling_trial *t, taddr below)
+/* The thread was held at the caller until the trap at the inner site was planted. */
+static void led_back(uint32_t tid)
 {
-	const taddr stack[64] = { [32 - 9] = below };
-	const struct record_hit hit = {
-		.head = { .tid = (uint32_t)getpid(), .flags = RECORD_HELD },
-		.regs = { .rax = BLOCK, .rsp = (uintptr_t)&stack[32] },
+	const struct sampling_last last = {
+		.function = sites.all[INNER].function, .hits = sites.all[INNER].records,
+		.closed = atomic_load(&keeper.shared->budget.closed),
 	};
 
-	assert_int_equal(t->depth, 9 * 8);
-	sampling_parents_trial_hit(&parents, OUTER, &hit);
+	assert_int_equal(addrmap_put(&parents.last, tid, &last), 0);
 }
 
-static void it_was_called_just_before(void **state)
+static void returns(uint32_t tid, uint64_t what)
 {
-	struct sampling_trial *t = checking();
+	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN }, .regs = { .rax = what } };
 
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+}
+
+static void allocates_each_time(void **state)
+{
 	(void)state;
-	for (int i = 0; i < 4; i++)
-		held_at_its_caller(t, sites.all[INNER].addr);
+	checking();
+	for (int i = 0; i < 4; i++) {
+		led_back(TID);
+		site_hit(sites.all[OUTER].addr);
+		returns(TID, BLOCK);
+	}
 	assert_int_equal(decided(BEGIN + SECOND), -1);
-	held_at_its_caller(t, sites.all[INNER].addr);
+	/* whether the thread was held before does not matter */
+	site_hit(sites.all[OUTER].addr);
+	returns(TID, BLOCK);
 	assert_int_equal(decided(BEGIN + SECOND), 1);
 	assert_int_equal(sites.all[INNER].role, SAMPLING_INNER);
 	assert_true(targets.n == 2 && targets.all[1].home == home &&
 		    targets.all[1].addr == sites.all[INNER].function - home->bias);
 	assert_true(targets.all[1].level == 1 && targets.all[1].delta == 0);
 	assert_int_equal(parents.nwrappers, 1);
+	assert_int_equal(addrmap_count(&parents.last), 0);	/* nothing is left for the next trial */
 }
 
-static void counted(uint32_t site, uint64_t hits)
-{
-	sites.all[site].before = (struct site_stats_sums){ .hits = hits, .exposed_us = 1000000 };
-}
-
-/* The thread went on before the word was read: then the word shows nothing. */
-static void held_no_more(void **state)
+/* A pool: it mostly returns what it has. */
+static void returns_what_it_has(void **state)
 {
 	struct sampling_trial *t = checking();
 
 	(void)state;
-	keeper.shared->hold[0] = 1;
-	held_at_its_caller(t, sites.all[INNER].addr);
-	held_at_its_caller(t, 0x1234);
-	assert_true(!t->fresh && !t->unclear);
-}
-
-/*
- * If the stack shows nothing, the decision compares how often the function returns with how often it
- * allocates.
- */
-static void where_the_stack_shows_nothing(void **state)
-{
-	struct sampling_trial *t = checking();
-
-	(void)state;
-	held_at_its_caller(t, 0x1234);
-	assert_true(t->unclear == 1 && !t->fresh);
-	t->hits = t->callers[0].hits = 40;
-	t->callers[0].addr = sites.all[OUTER].addr;
-	counted(INNER, 23);
-	counted(OUTER, 40);
-	assert_int_equal(decided(BEGIN + SECOND), -1);	/* too few to compare */
-	counted(INNER, 40);
-	assert_int_equal(decided(BEGIN + SECOND), 1);
-}
-
-static void it_returns_what_it_has(void **state)
-{
-	struct sampling_trial *t = checking();
-
-	(void)state;
-	held_at_its_caller(t, 0x1234);
-	t->hits = t->callers[0].hits = 40;
-	t->callers[0].addr = sites.all[OUTER].addr;
-	counted(INNER, 40);
-	counted(OUTER, 101);
+	for (int i = 0; i < 6; i++) {
+		site_hit(sites.all[OUTER].addr);
+		returns(TID, BLOCK);
+	}
+	led_back(TID);
+	returns(TID, BLOCK);
+	assert_true(t->fresh == 6 && t->stale == 1);
+	assert_int_equal(decided(BEGIN + SECOND), -1);
+	led_back(TID);
+	returns(TID, BLOCK);
 	assert_int_equal(decided(BEGIN + SECOND), 0);
 	assert_int_equal(sites.all[INNER].tries, 4);
 }
 
-/* Half of its calls come from other callers: the blocks it allocates for these are not returned here. */
-static void calls_of_others_do_not_count(void **state)
+/* Another thread may have lifted the trap by its hit; or the budget was spent. */
+static void the_trap_may_have_been_lifted(void **state)
 {
 	struct sampling_trial *t = checking();
 
 	(void)state;
-	held_at_its_caller(t, 0x1234);
-	t->hits = 40;
-	t->callers[0].hits = 10;
-	t->callers[0].addr = sites.all[OUTER].addr;
-	counted(INNER, 100);
-	counted(OUTER, 100);
-	assert_int_equal(decided(BEGIN + SECOND), 0);
+	led_back(TID + 1);
+	site_hit(0);
+	returns(TID + 1, BLOCK);
+	led_back(TID);
+	atomic_store(&keeper.shared->budget.closed, 1);
+	returns(TID, BLOCK);
+	assert_true(!t->fresh && !t->stale && !t->unclear);
+}
+
+/* What a call from elsewhere got does not come out here. */
+static void calls_from_elsewhere(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	led_back(TID);
+	site_hit(sites.all[OUTER].addr + 5);
+	returns(TID, BLOCK);
+	site_hit(sites.all[OUTER].addr);
+	returns(TID, BLOCK + 2 * SIZE);
+	returns(TID, BLOCK);
+	assert_true(!t->fresh && !t->stale && !t->unclear && !t->other);
+}
+
+/* With two sites in the function, it may have allocated at the one without a trap. */
+static void it_has_another_site(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	sites.all[OUTER].function = sites.all[INNER].function;
+	for (int i = 0; i < 6; i++) {
+		led_back(TID);
+		returns(TID, BLOCK);
+	}
+	assert_true(!t->stale && t->unclear == 6);
+	for (int i = 0; i < 6; i++) {
+		site_hit(sites.all[OUTER].addr);
+		returns(TID, BLOCK);
+	}
+	assert_int_equal(decided(BEGIN + SECOND), -1);
+	site_hit(sites.all[OUTER].addr);
+	returns(TID, BLOCK);
+	assert_int_equal(decided(BEGIN + SECOND), 1);
 }
 
 int main(void)
@@ -477,11 +504,11 @@ int main(void)
 		parents_test(a_thread_that_returned_unseen),
 		parents_test(a_thread_that_reaches_another_trap),
 		parents_test(nobody_came),
-		parents_test(it_was_called_just_before),
-		parents_test(held_no_more),
-		parents_test(where_the_stack_shows_nothing),
-		parents_test(it_returns_what_it_has),
-		parents_test(calls_of_others_do_not_count),
+		parents_test(allocates_each_time),
+		parents_test(returns_what_it_has),
+		parents_test(the_trap_may_have_been_lifted),
+		parents_test(calls_from_elsewhere),
+		parents_test(it_has_another_site),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
