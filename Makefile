@@ -327,12 +327,13 @@ build/fault/%: tests/fault/%.c
 # The targets of tests/real, where what they are built with is installed. Stripped, as packages are.
 GLUSTER_FLAGS := -DGF_LINUX_HOST_OS=1 -DSIZEOF_LONG=8 -DSIZEOF_INT=4 -DHAVE_ATOMIC_BUILTINS=1 -D_FILE_OFFSET_BITS=64 \
 	-isystem /usr/include/glusterfs -isystem /usr/include/uuid
+JEMALLOC_A := $(firstword $(wildcard /usr/lib/x86_64-linux-gnu/libjemalloc_pic.a))
 REAL := build/real/ovs_leak.so build/real/allocs_static \
 	$(if $(wildcard /usr/include/glusterfs/xlator.h),build/real/leaky_xlator.so build/real/passing_xlator.so) \
 	$(if $(shell pkg-config --exists libdpdk 2>/dev/null && echo yes),build/real/dpdk_leak) \
 	$(if $(wildcard /usr/include/talloc.h),build/real/talloc_leak) \
 	$(if $(wildcard /usr/include/apr-1.0/apr_pools.h),build/real/apr_leak) \
-	$(if $(and $(RUSTC),$(wildcard build/jemalloc/librjem.a)),build/real/jemallocated) \
+	$(if $(and $(RUSTC),$(JEMALLOC_A)),build/real/jemallocated) \
 	$(if $(MUSL_CC),build/real/allocs_musl build/real/allocs_musl_static)
 REAL_CFLAGS := -O2 -g -pthread $(WARN) -D_GNU_SOURCE -MMD -MP
 
@@ -358,10 +359,16 @@ build/real/apr_leak: tests/real/targets/apr_leak.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(REAL_CFLAGS) -isystem /usr/include/apr-1.0 -s -o $@ $< -lapr-1
 
-# With a jemalloc of its own (doc/jemalloc-heap.md says how that library is made).
-build/real/jemallocated: tests/real/targets/jemallocated.rs build/jemalloc/librjem.a
+# Debian's jemalloc, with the names that it has in a Rust program (crate jemallocator), and without C++'s new.
+build/real/librjem.a: $(JEMALLOC_A)
 	@mkdir -p $(@D)
-	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $< -L build/jemalloc -l static=rjem -l pthread -l dl -l m
+	$(call say,OBJCOPY)cp $< $@.new && ar d $@.new jemalloc_cpp.pic.o jemalloc_cpp.o && \
+	nm --defined-only $@.new 2>/dev/null | awk '$$2 == "T" && $$3 !~ /^(je_|_)/ { print $$3 " _rjem_" $$3 }' \
+		| sort -u > $@.names && objcopy --redefine-syms=$@.names $@.new $@ && rm $@.new $@.names
+
+build/real/jemallocated: tests/real/targets/jemallocated.rs build/real/librjem.a
+	@mkdir -p $(@D)
+	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $< -L build/real -l static=rjem -l pthread -l dl -l m
 
 build/real/%_static: tests/real/targets/%.c
 	@mkdir -p $(@D)

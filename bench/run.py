@@ -22,6 +22,7 @@ import statistics
 import sys
 
 import budget
+import busy_leak
 import census
 import engines
 import events
@@ -35,7 +36,6 @@ import others
 import pauses
 import real
 import redis
-import redis_leak
 import sampled
 import script_stacks
 import shell
@@ -309,8 +309,13 @@ def measure_jemalloc(plan):
 
 
 def measure_redis_leak(plan):
-    """Five rounds at most, of a minute each."""
-    return [Row(**row) for row in redis_leak.rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+    """A leak in a busy redis."""
+    return [Row(**row) for row in busy_leak.redis_rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
+
+
+def measure_rust_leak(plan):
+    """And in a busy Rust program, with a jemalloc of its own."""
+    return [Row(**row) for row in busy_leak.rust_rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
 def measure_services(plan):
@@ -385,7 +390,7 @@ def measure_attach(plan):
 
 MEASUREMENTS = {
     "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
-    "quota": measure_quota, "redis": measure_redis, "redis_leak": measure_redis_leak, "jemalloc": measure_jemalloc, "idle": measure_idle, "fair": measure_fair,
+    "quota": measure_quota, "redis": measure_redis, "redis_leak": measure_redis_leak, "rust_leak": measure_rust_leak, "jemalloc": measure_jemalloc, "idle": measure_idle, "fair": measure_fair,
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
@@ -395,7 +400,7 @@ MEASUREMENTS = {
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
-LONG = ["rounds", "seeds", "jemalloc", "redis_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
+LONG = ["rounds", "seeds", "jemalloc", "redis_leak", "rust_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 

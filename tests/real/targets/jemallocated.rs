@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 // jemallocated: a service whose global allocator is a jemalloc of its own, called as the crate jemallocator does
 // (_rjem_malloc, _rjem_mallocx, ...). Two threads serve requests: each makes strings, a list and a table, and
-// frees them. One in a hundred is kept in a list of the past and never looked at again; one in a thousand is
-// kept for half a second.
+// frees them. One in EVERY (100) is kept in a list of the past and never looked at again; one in a thousand is
+// kept for half a second. After each of the former a thread sleeps for PAUSE (20) ms.
+//
+//	jemallocated [EVERY [PAUSE]]
 //
 //	truth	{"kept": N, "served": N}
 use std::alloc::{GlobalAlloc, Layout};
@@ -84,14 +86,16 @@ fn answer(number: u64) -> String {
 }
 
 #[inline(never)]
-fn serve() {
+fn serve(every: u64, pause: u64) {
     let mut past: Vec<Box<Past>> = Vec::with_capacity(1 << 20);
     let mut recent: VecDeque<(Instant, String)> = VecDeque::new();
     for number in 0u64.. {
         let text = answer(number);
-        if number % 100 == 0 {
+        if number % every == 0 {
             keep(&mut past, number);
-            std::thread::sleep(Duration::from_millis(20));
+            if pause > 0 {
+                std::thread::sleep(Duration::from_millis(pause));
+            }
         }
         if number % 1000 == 0 {
             recent.push_back((Instant::now(), text));
@@ -105,8 +109,10 @@ fn serve() {
 }
 
 fn main() {
+    let numbers: Vec<u64> = std::env::args().skip(1).map(|a| a.parse().expect("a number")).collect();
+    let (every, pause) = (*numbers.get(0).unwrap_or(&100), *numbers.get(1).unwrap_or(&20));
     for _ in 0..2 {
-        std::thread::spawn(serve);
+        std::thread::spawn(move || serve(every, pause));
     }
     println!("ready {}", std::process::id());
     std::io::stdout().flush().unwrap();
