@@ -378,6 +378,7 @@ static void test_commands(void **state)
 	assert_int_equal(l.o.pid, 0);
 	l = accept("probes", "-p", "77", "--sizes=exact");
 	assert_int_equal(l.o.pid, 77);
+	options_fini(&l.o);
 	l = accept("repair", "99");
 	assert_int_equal(l.o.command, COMMAND_REPAIR);
 	assert_int_equal(l.o.pid, 99);
@@ -393,6 +394,7 @@ static void test_commands(void **state)
 	l = accept("watch", "-p", "99");
 	assert_int_equal(l.o.command, COMMAND_WATCH);
 	assert_int_equal(l.o.pid, 99);
+	options_fini(&l.o);
 	l = accept("help");
 	assert_int_equal(l.o.command, COMMAND_HELP);
 	assert_null(l.o.help_topic);
@@ -405,6 +407,7 @@ static void test_commands(void **state)
 	assert_string_equal(l.o.help_topic, "all");
 	l = accept("scan", "-p", "1", "-o", "x");
 	assert_string_equal(l.o.output, "x");
+	options_fini(&l.o);
 	l = accept("--version");
 	assert_int_equal(l.o.command, COMMAND_VERSION);
 }
@@ -493,6 +496,7 @@ static void test_near_values(void **state)
 		struct line l = parse("-p", "1", "--verdicts", *far, NULL);
 
 		assert_int_equal(l.ret, -EINVAL);
+		options_fini(&l.o);
 		assert_string_equal(l.err.hint, "");
 	}
 }
