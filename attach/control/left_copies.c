@@ -29,12 +29,16 @@ static void lift_in(const struct look *l, pid_t pid)
 		l->lift(l->ctx, mem);
 }
 
-static bool is_left(const struct look *l, pid_t pid)
+static bool is_copy(const struct look *l, pid_t pid)
 {
 	struct procstat st;
 
-	return procstat_read(l->proc, pid, &st) == 0 && l->stack && st.stack_start == l->stack &&
-	       target_status_number(pid, "TracerPid") == 0;
+	return procstat_read(l->proc, pid, &st) == 0 && l->stack && st.stack_start == l->stack;
+}
+
+static bool has_tracer(pid_t pid)
+{
+	return target_status_number(pid, "TracerPid");
 }
 
 static void look_at_children(const struct look *l, pid_t pid);
@@ -43,7 +47,7 @@ static int look_at(void *ctx, pid_t child)
 {
 	const struct look *l = ctx;
 
-	if (!is_left(l, child))
+	if (!is_copy(l, child) || has_tracer(child))
 		return 0;
 	lift_in(l, child);
 	if (l->depth < DEEPEST)
@@ -67,13 +71,20 @@ static void look_at_children(const struct look *l, pid_t pid)
 	(void)procfs_each_task(pid, look_at_task, &children);
 }
 
+/* If the target has ended too, nothing shows what a copy of it is. */
+static bool is_left_in_slot(const struct look *l, pid_t pid)
+{
+	return (!l->stack || is_copy(l, pid)) && !has_tracer(pid);
+}
+
 static void look_at_slots(const struct look *l, const struct slots *slots, pid_t keeper)
 {
 	for (uint32_t i = 0; slots && i < SLOTS; i++) {
 		const struct slot *s = &slots->all[i];
 		const uint32_t state = atomic_load(&s->state);
 
-		if ((state == SLOT_OFFERED || state == SLOT_CLAIMED) && s->keeper == keeper)
+		if ((state == SLOT_OFFERED || state == SLOT_CLAIMED) && s->keeper == keeper &&
+		    is_left_in_slot(l, s->pid))
 			lift_in(l, s->pid);
 	}
 }
@@ -86,9 +97,9 @@ void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid,
 	struct look l = { .lift = lift, .ctx = ctx, .proc = proc };
 	struct procstat st;
 
-	look_at_slots(&l, slots, keeper);
 	if (procstat_read(proc, pid, &st) == 0)
 		l.stack = st.stack_start;
+	look_at_slots(&l, slots, keeper);
 	look_at_children(&l, pid);
 	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
 		nanosleep(&pauses[i], NULL);

@@ -2,12 +2,14 @@
 #include "attach/many/slotted.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach/snapshot/memory_limit.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 
 #define LEFT_S 25	/* of a keeper that lives, none is OFFERED or CLAIMED for so long (copies.c) */
@@ -70,10 +72,16 @@ void slotted_close(struct slots *all)
 	munmap(all, sizeof(*all));
 }
 
-/* Not if it was killed: what it had is watched by nothing now, and can be watched anew. */
+/*
+ * Not if it was killed: what it had is watched by nothing now, and can be watched anew. It may stay a zombie:
+ * its watch, whose child it is, may be stopped, or be occupied.
+ */
 static bool keeper_lives(const struct slot *s)
 {
-	return kill(s->keeper, 0) == 0 || errno != ESRCH;
+	cleanup_close int fd = (int)syscall(SYS_pidfd_open, s->keeper, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd < 0 ? errno != ESRCH : poll(&p, 1, 0) == 0;
 }
 
 /* The one of @pid that is in @state, or NULL. */

@@ -258,7 +258,8 @@ static void print(const struct block_poll_sums *s)
 	       told->n, r.tracked, r.gone, r.gone_wrong, r.unknown, r.unknown_alive);
 	printf("\"by\": {\"freed\": %lu, \"resized\": %lu, \"joined\": %lu, \"linked\": %lu, \"unmapped\": "
 	       "%lu, \"taken\": %lu}, ",
-	       s->gone_by[BLOCK_FREED], s->gone_by[BLOCK_RESIZED], s->gone_by[BLOCK_JOINED], s->gone_by[BLOCK_LINKED], s->gone_by[BLOCK_UNMAPPED], s->gone_taken);
+	       s->gone_by[BLOCK_FREED], s->gone_by[BLOCK_RESIZED], s->gone_by[BLOCK_JOINED],
+	       s->gone_by[BLOCK_LINKED], s->gone_by[BLOCK_UNMAPPED], s->gone_taken);
 	printf("\"looks\": %lu, \"alike\": %lu, \"calls\": %lu, \"busy_us\": %lu, ", s->looks, s->alike,
 	       s->calls, s->busy_ns / 1000);
 	print_begins();

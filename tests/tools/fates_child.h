@@ -238,7 +238,10 @@ static void take(struct worker *w, uint32_t place, uint64_t now)
 
 	if (p->head - p->tail == HELD)
 		return;
-	*b = (struct owned){ .at = malloc(size_of(place) + (rnd(&w->rng) & 1) * 16), .until_ns = now + lives_ns[lives_of(place)] };
+	*b = (struct owned){
+		.at = malloc(size_of(place) + (rnd(&w->rng) & 1) * 16),
+		.until_ns = now + lives_ns[lives_of(place)],
+	};
 	if (!b->at)
 		_exit(3);
 	if (lives_of(place) == FOREVER)

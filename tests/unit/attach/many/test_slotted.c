@@ -17,14 +17,25 @@
 
 static struct slots *slots;
 static pid_t dead;	/* the number of a process that has ended */
+static pid_t zombie;	/* that of one for which nothing has waited yet */
+
+static pid_t make_ended(void)
+{
+	siginfo_t si;
+	const pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED | WNOWAIT), 0);
+	return pid;
+}
 
 static int setup(void **state)
 {
 	(void)state;
 	slots = slotted_open(-1);
-	dead = fork();
-	if (dead == 0)
-		_exit(0);
+	zombie = make_ended();
+	dead = make_ended();
 	return !slots || waitpid(dead, NULL, 0) != dead;
 }
 
@@ -32,7 +43,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	slotted_close(slots);
-	return 0;
+	return waitpid(zombie, NULL, 0) != zombie;
 }
 
 /* Slot @i, born @age_s seconds ago. */
@@ -75,8 +86,12 @@ static void not_of_a_keeper_that_was_killed(void **state)
 	(void)state;
 	put(0, SLOT_OFFERED, dead, 0);
 	put(1, SLOT_CLAIMED, dead, 0);
+	put(2, SLOT_OFFERED, zombie, 0);
+	put(3, SLOT_CLAIMED, zombie, 0);
 	assert_false(slotted_claim(slots, COPY));
 	assert_null(slotted_find(slots, COPY + 1));
+	assert_false(slotted_claim(slots, COPY + 2));
+	assert_null(slotted_find(slots, COPY + 3));
 }
 
 static void swept(void **state)
@@ -98,7 +113,8 @@ static void swept(void **state)
 static void swept_of_a_keeper_that_was_killed(void **state)
 {
 	struct slot *young = put(1, SLOT_OFFERED, dead, 1), *old = put(2, SLOT_OFFERED, dead, 60),
-		    *claimed = put(3, SLOT_CLAIMED, dead, 60), *adopted = put(4, SLOT_ADOPTED, dead, 60);
+		    *claimed = put(3, SLOT_CLAIMED, dead, 60), *adopted = put(4, SLOT_ADOPTED, dead, 60),
+		    *unreaped = put(5, SLOT_OFFERED, zombie, 60);
 
 	(void)state;
 	atomic_store(&old->crowded, 1);
@@ -107,6 +123,7 @@ static void swept_of_a_keeper_that_was_killed(void **state)
 	assert_int_equal(atomic_load(&old->state), SLOT_FREE);
 	assert_int_equal(atomic_load(&claimed->state), SLOT_FREE);
 	assert_int_equal(atomic_load(&adopted->state), SLOT_FREE);
+	assert_int_equal(atomic_load(&unreaped->state), SLOT_FREE);
 	assert_false(atomic_load(&old->crowded));
 	assert_false(atomic_load(&claimed->closed));
 }
