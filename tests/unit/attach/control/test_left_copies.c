@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,8 +37,10 @@ static pid_t child(pid_t *its)
 	assert_int_equal(pipe(ready), 0);
 	pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* if a test fails */
 		if (its && fork())
 			pause();
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		here = *shared = getpid();
 		(void)!write(ready[1], "", 1);
 		pause();

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * link: what is restored after the keeper was killed, on memory of our own. Each test compares the whole
- * page: no tracer watches the threads there any more, and a byte too many is as bad as one too few.
+ * page: no tracer watches the threads there any more, and a byte too many is as bad as one too few. And which
+ * copies a watch goes on with: here we are their keeper.
  */
 #include "attach/control/link.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 
 #include "attach/keeper/traps/trap.h"
 #include "tests/unit/code_page.h"
@@ -172,6 +178,75 @@ static void what_is_gdbs(void **state)
 	assert_lifts(0, 0, then);
 }
 
+/* A process that waits, or has ended. */
+static pid_t process(bool ended)
+{
+	const pid_t pid = fork();
+	siginfo_t si;
+
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);	/* if a test fails */
+	if (pid == 0 && !ended)
+		pause();
+	if (pid == 0)
+		_exit(0);
+	if (ended)
+		assert_int_equal(waitid(P_PID, (id_t)pid, &si, WEXITED), 0);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static int open_slot(struct slot *s, pid_t pid, pid_t keeper)
+{
+	s->pid = pid;
+	s->keeper = keeper;
+	return link_open_slot(&l, s);
+}
+
+static void a_copy_that_its_keeper_traces(void **state)
+{
+	struct slot *s = room(sizeof(*s));
+	const pid_t copy = process(false);
+	sigset_t mail;
+
+	(void)state;
+	sigemptyset(&mail);
+	sigaddset(&mail, KEEPER_MAIL);
+	sigprocmask(SIG_BLOCK, &mail, NULL);
+	assert_int_equal(ptrace(PTRACE_SEIZE, copy, NULL, NULL), 0);
+	assert_int_equal(open_slot(s, copy, getpid()), 0);
+	assert_ptr_equal(l.shared, &s->shared);
+	link_close(&l);
+	assert_true(atomic_load(&s->closed));
+	end(copy);
+	munmap(s, sizeof(*s));
+}
+
+/* Its keeper has ended, or its number is another process's; or the copy is not traced by it any more. */
+static void a_copy_that_is_another_process_by_now(void **state)
+{
+	struct slot *s = room(sizeof(*s));
+	const pid_t copy = process(false), other = process(false), dead = process(true);
+
+	(void)state;
+	assert_int_equal(open_slot(s, copy, dead), -ESRCH);
+	assert_int_equal(open_slot(s, copy, getpid()), -ESRCH);
+	assert_int_equal(open_slot(s, dead, getpid()), -ESRCH);
+	assert_int_equal(ptrace(PTRACE_SEIZE, copy, NULL, NULL), 0);
+	assert_int_equal(open_slot(s, copy, other), -ESRCH);
+	assert_null(l.shared);
+	assert_null(l.slot);
+	assert_false(atomic_load(&s->closed));
+	end(copy);
+	end(other);
+	munmap(s, sizeof(*s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +257,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(changed_nearby, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_to_be_written, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_gdbs, setup, teardown),
+		cmocka_unit_test(a_copy_that_its_keeper_traces),
+		cmocka_unit_test(a_copy_that_is_another_process_by_now),
 	};
 
 	return cmocka_run_group_tests(tests, open_page, close_page);
