@@ -215,8 +215,11 @@ $(B)/attach/uprobe/object.o: $(B)/attach/uprobe/object.S $(B)/flags
 
 units: $(UNITS)
 
+# Without the second engine it is not in the library.
+UNIT_PARTS_test_uprobe_pump := attach/uprobe/uprobe_pump.o
+
 define unit_rule
-$$(B)/unit/$(notdir $(1:.c=)): $$(B)/$(1:.c=.o) $$(B)/libmm.a
+$$(B)/unit/$(notdir $(1:.c=)): $$(B)/$(1:.c=.o) $$(addprefix $$(B)/,$$(UNIT_PARTS_$(notdir $(1:.c=)))) $$(B)/libmm.a
 	@mkdir -p $$(@D)
 	$$(call say,LD)$$(LINK) -lcmocka $$(MM_LDLIBS) $$(LDLIBS)
 endef

@@ -24,7 +24,6 @@
 #define RETURNS_SINCE 614	/* below, the return is a system call that a seccomp filter may forbid */
 #define MULTI_SINCE 612		/* 6.12: the filter takes the process */
 
-#define TRACEPOINTS 3
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
 
 extern const unsigned char uprobe_object[];	/* the compiled uprobe.bpf.c */
@@ -37,6 +36,17 @@ extern const uint64_t uprobe_object_size;
 #define CALLS_LEAST 8192u
 #define CALLS_PER_THREAD 8u
 #define CALLS_PER_PROCESSOR 512u
+
+/* Where the kernel reports what becomes of processes, and the program that runs there. */
+enum tracepoint { TRACEPOINT_FORK, TRACEPOINT_EXIT, TRACEPOINT_EXEC, TRACEPOINTS };
+
+static const struct {
+	const char *name, *program;
+} tracepoints[TRACEPOINTS] = {
+	[TRACEPOINT_FORK] = { "sched_process_fork", "on_fork" },
+	[TRACEPOINT_EXIT] = { "sched_process_exit", "on_exit" },
+	[TRACEPOINT_EXEC] = { "sched_process_exec", "on_exec" },
+};
 
 struct uprobe_kernel {
 	pid_t pid;
@@ -185,16 +195,19 @@ static int map_control(struct uprobe_kernel *k)
 	return k->control && k->hints ? 0 : -ENOMEM;
 }
 
+/* With perf events the kernel asks for the memory: what children in it call is seen. */
+static bool needs(const struct uprobe_kernel *k, enum tracepoint t)
+{
+	return t != TRACEPOINT_FORK || k->way != UPROBE_WAY_PERF;
+}
+
 static int watch_process(struct uprobe_kernel *k)
 {
-	static const char *const names[] = { "sched_process_fork", "sched_process_exit", "sched_process_exec" };
-	static const char *const programs[] = { "on_fork", "on_exit", "on_exec" };
-
-	for (int i = 0; i < TRACEPOINTS; i++) {
-		/* there the kernel asks for the memory: what children in it call is seen */
-		if (i == 0 && k->way == UPROBE_WAY_PERF)
+	for (enum tracepoint i = 0; i < TRACEPOINTS; i++) {
+		if (!needs(k, i))
 			continue;
-		k->tracepoints[i] = bpf_raw_tracepoint_open(names[i], program_fd(k->object, programs[i]));
+		k->tracepoints[i] = bpf_raw_tracepoint_open(tracepoints[i].name,
+							    program_fd(k->object, tracepoints[i].program));
 		if (k->tracepoints[i] < 0)
 			return -errno;
 	}
@@ -240,8 +253,9 @@ int uprobe_kernel_open(const struct uprobe_settings *set, struct uprobe_kernel *
 	if (!k)
 		return -ENOMEM;
 	*k = (struct uprobe_kernel){ .pid = set->pid, .threads = set->threads, .ring_bytes = set->ring_bytes,
-				     .sampled = set->sampled, .program = -1, .tracepoints = { -1, -1, -1 },
-				     .perf_type = read_perf_type() };
+				     .sampled = set->sampled, .program = -1, .perf_type = read_perf_type() };
+	for (enum tracepoint i = 0; i < TRACEPOINTS; i++)
+		k->tracepoints[i] = -1;
 	libbpf_set_print(quiet);
 	r = load_one_way(k, set->way);
 	if (r == 0)
