@@ -368,9 +368,10 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 			      "frees reported that are none");
 	if (sharers)
 		recorder_note(r, t,
-			      "%" PRIu64 " child processes ran in the memory of this one until they executed another "
-			      "program or ended (vfork): what they allocated and released there was not seen; "
-			      "--engine ptrace sees it", sharers);
+			      "%" PRIu64 " child process%s ran in the memory of this one until %s executed another "
+			      "program or ended (vfork): what %s allocated and released there was not seen; "
+			      "--engine ptrace sees it", sharers, sharers == 1 ? "" : "es",
+			      sharers == 1 ? "it" : "they", sharers == 1 ? "it" : "they");
 	if (w->tally->from_freed)
 		recorder_note(r, t,
 			      "%" PRIu64 " blocks were taken from pools whose release had begun before: they "
@@ -381,7 +382,8 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 			      "again, that counts as an older block's", forgotten);
 	if (!w->followed && w->children)
 		recorder_note(r, t,
-			      "%" PRIu64 " child processes were forked meanwhile; they were not watched",
+			      w->children == 1 ? "%" PRIu64 " child process was forked meanwhile; it was not watched"
+					       : "%" PRIu64 " child processes were forked meanwhile; they were not watched",
 			      w->children);
 }
 

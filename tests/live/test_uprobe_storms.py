@@ -190,6 +190,17 @@ def sharing(report):
 
 
 @pytest.mark.parametrize("order", ["handed", "beside"])
+def test_a_child_in_its_memory_with_perf_events(victim, order):
+    """There the kernel probes it: nothing is missing, and no note says so."""
+    target = victim("brood")
+    told, totals, report = whole(target, [f"{order} 1"], "--engine", "uprobe-perf")
+    assert totals["allocs"] == total(told, "allocs") + 1 and totals["unmatched_frees"] == 0
+    assert not sharing(report), report["notes"]
+    assert sharing(whole(target, [f"{order} 1"])[2])[0].startswith("1 child process ran")
+    target.end()
+
+
+@pytest.mark.parametrize("order", ["handed", "beside"])
 def test_children_in_its_memory(victim, order):
     """The kernel does not probe them. What they allocate at an address that was freed before is no double free when
     it is freed, and the report has how many there were."""

@@ -30,10 +30,10 @@ static NOINLINE void put_block(const char *name, void **at, size_t pages, const 
 {
 	void *p = calloc(1, 40);
 	char line[512];
-	int n = snprintf(
-		line,
-		sizeof(line), "{\"site\": \"%s\", \"addr\": %zu, \"size\": 40, \"map\": %zu, \"pages\": %zu, \"file\": \"%s\"}\n",
-		name, (size_t)p, (size_t)at, pages, file);
+	int n = snprintf(line, sizeof(line),
+			 "{\"site\": \"%s\", \"addr\": %zu, \"size\": 40, \"map\": %zu, \"pages\": %zu, "
+			 "\"file\": \"%s\"}\n",
+			 name, (size_t)p, (size_t)at, pages, file);
 
 	if (!p || write(STDOUT_FILENO, line, (size_t)n) != n)
 		victim_die("write");
