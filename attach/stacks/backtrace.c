@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "attach/stacks/python/python.h"
+#include "attach/stacks/ruby/ruby.h"
 #include "base/log.h"
 
 bool backtrace_holds(enum unwinders which)
@@ -24,13 +26,13 @@ static int open_oracles(struct backtrace *b, pid_t pid)
 	return r;
 }
 
-/* Of two interpreters in a process, the frames of one are read: those that are found first. */
-static void find_scripts(struct backtrace *b)
+static void want_scripts(struct backtrace *b, const struct backtrace_options *opt)
 {
-	if (b->ruby.state == RUBY_NONE)
-		python_modules_changed(&b->python);
-	if (b->python.state == PYTHON_NONE)
-		ruby_modules_changed(&b->ruby);
+	if (opt->python)
+		scripts_want(&b->scripts, &python_language, &b->python.base);
+	if (opt->ruby)
+		scripts_want(&b->scripts, &ruby_language, &b->ruby.base);
+	scripts_modules_changed(&b->scripts);
 }
 
 int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct defs *defs,
@@ -45,14 +47,13 @@ int backtrace_new(pid_t pid, struct modules *ms, struct shared *shared, struct d
 	b->shared = shared;
 	b->depth = opt->depth;
 	script_places_init(&b->places);
-	python_init(&b->python, ms, shared, &b->places, opt->python);
-	ruby_init(&b->ruby, ms, shared, &b->places, opt->ruby);
+	scripts_init(&b->scripts, ms, shared, &b->places);
 	stacks_init(&b->stacks, ms, defs, &b->places);
 	slice_size_init(&b->slices, shared);
 	r = unwinder_new(ms, &b->cfi);
 	if (r == 0) {
 		unwinder_follow_jit(b->cfi, pid);
-		find_scripts(b);
+		want_scripts(b, opt);
 		r = open_oracles(b, pid);
 	}
 	if (r < 0) {
@@ -71,8 +72,7 @@ void backtrace_free(struct backtrace *b)
 	unwind_dwfl_free(b->dwfl);
 	unwind_libunwind_free(b->libunwind);
 	stacks_fini(&b->stacks);
-	python_fini(&b->python);
-	ruby_fini(&b->ruby);
+	scripts_fini(&b->scripts);
 	script_places_fini(&b->places);
 	free(b);
 }
@@ -85,7 +85,7 @@ void backtrace_modules_changed(struct backtrace *b)
 	if (b->libunwind)
 		unwind_libunwind_modules_changed(b->libunwind);
 	stacks_modules_changed(&b->stacks);
-	find_scripts(b);
+	scripts_modules_changed(&b->scripts);
 }
 
 void backtrace_moved(struct backtrace *b, pid_t pid)
@@ -97,8 +97,7 @@ void backtrace_moved(struct backtrace *b, pid_t pid)
 void backtrace_forget(struct backtrace *b)
 {
 	unwinder_forget(b->cfi);
-	python_forget(&b->python);
-	ruby_forget(&b->ruby);
+	scripts_forget(&b->scripts);
 	stacks_modules_changed(&b->stacks);
 }
 
@@ -287,8 +286,7 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 	walk(b, hit, &start, &st);
 	count(b, &st);
 	drop_scripts(&st);
-	if (python_splice(&b->python, hit, walk_depth(b, &start), &st) < 0 ||
-	    ruby_splice(&b->ruby, hit, walk_depth(b, &start), &st) < 0)
+	if (scripts_put(&b->scripts, hit, walk_depth(b, &start), &st) < 0)
 		return -ENOMEM;
 	drop = start.drop < st.n ? start.drop : st.n;
 	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);

@@ -18,9 +18,10 @@
 
 #include "attach/keeper/shared/event.h"
 #include "attach/options/unwinders.h"
-#include "attach/stacks/python/python.h"
-#include "attach/stacks/ruby/ruby.h"
+#include "attach/stacks/python/runtime.h"
+#include "attach/stacks/ruby/rbruntime.h"
 #include "attach/stacks/scripts/script_places.h"
+#include "attach/stacks/scripts/scripts.h"
 #include "attach/stacks/slice_size.h"
 #include "attach/stacks/stacks.h"
 #include "attach/stacks/unwind/dwfl.h"
@@ -46,8 +47,9 @@ struct backtrace {
 	struct stacks stacks;
 	struct slice_size slices;
 	struct script_places places;		/* of frames of scripts */
-	struct python python;
-	struct ruby ruby;
+	struct scripts scripts;
+	struct python_runtime python;
+	struct rb_runtime ruby;
 	uint64_t cut, lost;		/* stacks that ended so (enum unwind_end) */
 	/* stacks of threads that were not held until an oracle was done: the result is ours */
 	uint64_t too_late;

@@ -435,54 +435,30 @@ static void note_end(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t, UNCLEANED_TEXT, atomic_load(&sh->end.uncleaned));
 }
 
-/* What an interpreter's stacks lack; @why and @version are NULL if that is not the reason. */
-struct script_notes {
-	const char *language, *runtime;	/* "Python", "CPython" */
-	const char *why, *version;
-	uint64_t without, misfits, lost, gone;
-};
-
-static void note_scripts(struct recorder *r, const struct script_notes *n, uint64_t t)
+/* What the stacks of an interpreter lack. */
+static void note_scripts(struct recorder *r, const struct scripts *s, const struct scripts_of *of, uint64_t t)
 {
-	if (n->why)
-		recorder_note(r, t, "stacks have no frames of %s scripts: %s", n->language, n->why);
-	if (n->version)
+	const char *language = of->language->name;
+	const bool waits = of == s->found && s->state == SCRIPTS_WAITS;
+
+	if (of == s->found && s->state == SCRIPTS_REFUSED)
+		recorder_note(r, t, "stacks have no frames of %s scripts: %s", language, s->why);
+	if (waits)
 		recorder_note(r, t, "stacks have no frames of %s scripts: %s %s had no thread whose "
-			      "frames could be found", n->language, n->runtime, n->version);
-	if (n->without)
+			      "frames could be found", language, of->language->interpreter,
+			      of->runtime->version);
+	if (of->without && !waits)
 		recorder_note(r, t, "%" PRIu64 " stacks of the %s interpreter have no frames of scripts: "
-			      "those of the thread were not found at that moment", n->without, n->language);
-	if (n->misfits)
+			      "those of the thread were not found at that moment", of->without, language);
+	if (of->misfits)
 		recorder_note(r, t, "%" PRIu64 " stacks of the %s interpreter have no frames of scripts: "
-			      "these did not fit the stack", n->misfits, n->language);
-	if (n->lost)
+			      "these did not fit the stack", of->misfits, language);
+	if (of->lost)
 		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the %s script: they led "
-			      "to memory that was not there", n->lost, n->language);
-	if (n->gone)
+			      "to memory that was not there", of->lost, language);
+	if (of->gone)
 		recorder_note(r, t, "%" PRIu64 " frames of %s scripts have no name: their code was freed "
-			      "before it was read", n->gone, n->language);
-}
-
-static void note_python(struct recorder *r, const struct python *p, uint64_t t)
-{
-	note_scripts(r, &(struct script_notes){
-		.language = "Python", .runtime = "CPython",
-		.why = p->state == PYTHON_REFUSED ? p->why : NULL,
-		.version = p->state == PYTHON_WAITS ? p->runtime.version : NULL,
-		.without = p->state == PYTHON_ON ? p->without : 0, .misfits = p->misfits, .lost = p->lost,
-		.gone = p->codes.gone,
-	}, t);
-}
-
-static void note_ruby(struct recorder *r, const struct ruby *y, uint64_t t)
-{
-	note_scripts(r, &(struct script_notes){
-		.language = "Ruby", .runtime = "Ruby",
-		.why = y->state == RUBY_REFUSED ? y->why : NULL,
-		.version = y->state == RUBY_WAITS ? y->runtime.version : NULL,
-		.without = y->state == RUBY_ON ? y->without : 0, .misfits = y->misfits, .lost = y->lost,
-		.gone = y->iseqs.gone,
-	}, t);
+			      "before it was read", of->gone, language);
 }
 
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
@@ -497,8 +473,8 @@ static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)
 		recorder_note(r, t,
 			      "%" PRIu64 " stacks run through code without unwind information: the frames "
 			      "behind it were found by frame pointer", b->guessed);
-	note_python(r, &b->python, t);
-	note_ruby(r, &b->ruby, t);
+	for (uint32_t i = 0; i < b->scripts.n; i++)
+		note_scripts(r, &b->scripts, &b->scripts.all[i], t);
 	if (b->which == UNWINDER_CHECK)
 		recorder_note(r, t,
 			      "unwinders: %" PRIu64 " stacks compared, %zu distinct ones; libdwfl and "

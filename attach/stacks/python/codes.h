@@ -1,51 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * codes: code objects of an interpreter, and the places in scripts that their instructions are: function,
- * file, line.
- *
- * A code object never changes. But it can be freed, and another one made at its address. So what is known of
- * an address is compared with what is there when it is seen again after CODES_TRUSTED_NS: of the frames of a
- * function that was made anew within that time, at the same address, the old name is shown.
+ * codes: a code object of CPython (PyCodeObject): its names, its table of lines, and where in its
+ * instructions a frame is. (What is known of all of them: scripts/script_codes.h.)
  */
 #ifndef MM_PYTHON_CODES_H
 #define MM_PYTHON_CODES_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "attach/stacks/python/runtime.h"
-#include "attach/stacks/scripts/script_places.h"
-#include "base/addrmap.h"
-#include "base/cleanup.h"
+#include "attach/stacks/scripts/script_codes.h"
 
-#define CODES_TRUSTED_NS 20000000u
+/* Of struct script_language. */
+bool codes_read(const struct script_runtime *rt, struct script_code *code);
+bool codes_describe(const struct script_runtime *rt, struct script_places *places, struct script_code *code);
+uint32_t codes_line(const struct script_runtime *rt, const struct script_code *code, uint32_t position);
 
-struct code;
+/* Where in the bytecode the frame of @l is, in bytes; negative: before the first instruction. */
+int64_t codes_offset(const struct python_runtime *rt, const struct chain_link *l);
 
-struct codes {
-	const struct python_runtime *runtime;
-	int mem;
-	struct code *all;
-	size_t n, size, table_bytes;
-	struct addrmap by_addr;		/* -> index in all */
-	struct addrmap by_position;	/* code and offset -> place */
-	struct script_places *places;
-	uint64_t gone;			/* frames whose code could not be read any more */
-};
+/* As a position of script_codes. */
+static inline uint32_t codes_position(int64_t offset)
+{
+	return offset < 0 || offset > INT32_MAX ? UINT32_MAX : (uint32_t)offset;
+}
 
-/* @rt, @places and @mem stay the caller's. */
-void codes_init(struct codes *c, const struct python_runtime *rt, struct script_places *places, int mem);
-void codes_fini(struct codes *c);
-
-/* Forget what is at addresses, but not the places: the process runs another program. */
-void codes_forget(struct codes *c);
-
-/*
- * The place of the frame that executes code @code at position @at, at time @now_ns. 0; -ENOENT: the frame is
- * not to be shown, as the interpreter's own tracebacks do not (@shown: it is in any case); -ENOMEM.
- */
-must_check int codes_place(struct codes *c, taddr code, uint64_t at, bool shown, uint64_t now_ns,
-			   uint32_t *place);
+/* Is that before the first instruction of the function that is shown? */
+bool codes_has_not_begun(const struct python_runtime *rt, const struct script_code *code, int64_t offset);
 
 #endif

@@ -2,7 +2,8 @@
 #include "attach/stacks/python/pystrings.h"
 
 #include <string.h>
-#include <unistd.h>
+
+#include "attach/stacks/scripts/script_language.h"
 
 #define LENGTH 16		/* in characters */
 #define STATE 32
@@ -74,7 +75,7 @@ bool pystrings_read(int mem, const struct layout *l, taddr at, char *buf, size_t
 	unsigned width;
 	size_t bytes;
 
-	if (pread(mem, head, sizeof(head), (off_t)at) != sizeof(head))
+	if (!script_read(mem, at, head, sizeof(head)))
 		return false;
 	memcpy(&length, head + LENGTH, sizeof(length));
 	memcpy(&state, head + STATE, sizeof(state));
@@ -87,7 +88,7 @@ bool pystrings_read(int mem, const struct layout *l, taddr at, char *buf, size_t
 		length = PYSTRINGS_MOST;
 	bytes = length * width;
 	at += is_ascii(state) ? l->ascii : l->compact;
-	if (pread(mem, letters, bytes, (off_t)at) != (ssize_t)bytes)
+	if (!script_read(mem, at, letters, bytes))
 		return false;
 	convert(letters, length, width, buf, n);
 	return true;

@@ -12,34 +12,29 @@
 #ifndef MM_PYTHON_RUNTIME_H
 #define MM_PYTHON_RUNTIME_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-#include "attach/probes/code/elfimage.h"
 #include "attach/stacks/python/layouts.h"
-#include "attach/target/modules.h"
-#include "base/cleanup.h"
+#include "attach/stacks/scripts/script_language.h"
 
 struct python_runtime {
-	struct layout layout;		/* of this process */
-	char version[16];		/* "3.11.2" */
+	struct script_runtime base;	/* first */
+	struct layout layout;		/* of this process; its chain is in base, with the slot */
 	taddr runtime;			/* _PyRuntime */
 	taddr code_type;		/* PyCode_Type */
-	struct code_range eval;		/* _PyEval_EvalFrameDefault */
 };
 
-/*
- * Look for an interpreter among the modules from number *@from on, of a process whose memory is @mem; they
- * are not looked at again. 0; -ENOENT: there is none; -ENOTSUP: there is one that cannot be read, @why (@n
- * bytes) says which and why; -errno.
- */
-must_check int python_runtime_find(const struct modules *ms, size_t *from, int mem,
-				   struct python_runtime *out, char *why, size_t n);
+static inline const struct python_runtime *python_runtime_of(const struct script_runtime *rt)
+{
+	return (const void *)rt;
+}
 
-/*
- * Where the threads' states begin: completes layout.chain. 0; -EAGAIN: no thread has a state (yet).
- */
-must_check int python_runtime_locate(struct python_runtime *rt, int mem);
+/* What follows from @rt->layout, for base. */
+void python_runtime_lay_out(struct python_runtime *rt);
+
+/* Of struct script_language. */
+must_check int python_runtime_find(struct script_runtime *rt, const struct module *m, int mem, char *why,
+				   size_t n);
+must_check int python_runtime_locate(struct script_runtime *rt, const struct module *m);
 
 #endif

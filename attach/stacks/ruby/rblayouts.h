@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rblayouts: where Ruby has what is read of it, by version: offsets in its structures, as its own headers give
- * them for x86-64. They may differ between any two minor versions, so a version that is not in the table is not
- * read.
+ * rblayouts: where Ruby has what is read of it, by version: offsets in its structures, as its own headers
+ * give them for x86-64. They may differ between any two minor versions, so a version that is not in the table
+ * is not read.
  */
 #ifndef MM_RUBY_LAYOUTS_H
 #define MM_RUBY_LAYOUTS_H
@@ -24,7 +24,7 @@
 #define RB_INSIDE 0x2000u	/* an array's elements are in the object */
 
 /* The kind of a link. */
-#define RB_FINISH 0x20u		/* a call of the execution loop in C executes this frame and those inside it */
+#define RB_FINISH 0x20u		/* a call of the evaluation loop executes this frame and those inside it */
 #define RB_OF_C 0x80u		/* not of the script */
 
 /* In the body of a sequence of instructions. */
@@ -35,7 +35,8 @@ struct rb_layout_body {
 struct rb_layout {
 	uint16_t version;		/* 0x0301: 3.1 */
 	struct chain_plan chain;	/* all but the slot */
-	uint16_t native, thread_id;	/* in a thread: 0, or where what has the id begins; and the id in that */
+	/* in a thread: 0, or where what has the id begins; and the id in that */
+	uint16_t native, thread_id;
 	uint16_t execution;		/* in a thread: what a fiber of it executes */
 	struct rb_layout_body body;
 	bool long_length;		/* a string in its object has a word for its length */

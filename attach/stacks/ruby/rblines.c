@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/stacks/ruby/rblines.h"
 
-#include "attach/stacks/ruby/rbobjects.h"
+#include "attach/stacks/scripts/script_language.h"
 
 #define LINE_BYTES 12u
 #define FIRST_POSITIONS 54u
@@ -34,13 +34,15 @@ static uint32_t rank_at(int mem, taddr index, uint32_t position)
 	uint64_t word;
 
 	if (position < FIRST_POSITIONS) {
-		if (!rb_read_word(mem, index + position / IN_A_WORD * 8, &word))
+		if (!script_read_word(mem, index + position / IN_A_WORD * 8, &word))
 			return 0;
 		return word >> position % IN_A_WORD * RANK_BITS & ((1u << RANK_BITS) - 1);
 	}
 	position -= FIRST_POSITIONS;
 	index += FIRST_BYTES + position / BLOCK_POSITIONS * sizeof(block);
-	return rb_read(mem, index, &block, sizeof(block)) ? rank_in(&block, position % BLOCK_POSITIONS) : 0;
+	if (!script_read(mem, index, &block, sizeof(block)))
+		return 0;
+	return rank_in(&block, position % BLOCK_POSITIONS);
 }
 
 uint32_t rb_lines_at(int mem, const struct rb_lines *l, uint32_t position)
@@ -48,7 +50,8 @@ uint32_t rb_lines_at(int mem, const struct rb_lines *l, uint32_t position)
 	const uint32_t rank = l->n > 1 ? rank_at(mem, l->index, position) : l->n;
 	uint32_t line;
 
-	if (!rank || rank > l->n || !rb_read(mem, l->lines + (rank - 1ull) * LINE_BYTES, &line, sizeof(line)))
+	if (!rank || rank > l->n ||
+	    !script_read(mem, l->lines + (rank - 1ull) * LINE_BYTES, &line, sizeof(line)))
 		return 0;
 	return line;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/stacks/ruby/rbobjects.h"
 
-#include <string.h>
-#include <unistd.h>
+#include "attach/stacks/scripts/script_language.h"
 
 /* An object is five words. */
 enum { OBJECT_FLAGS, OBJECT_CLASS, OBJECT_LENGTH, OBJECT_POINTER, OBJECT_LAST, OBJECT_WORDS };
@@ -11,16 +10,6 @@ enum { OBJECT_FLAGS, OBJECT_CLASS, OBJECT_LENGTH, OBJECT_POINTER, OBJECT_LAST, O
 #define LENGTH_MASK 0x1fu
 #define ELEMENTS_SHIFT 15	/* of how many there are, in the flags of an array */
 #define ELEMENTS_MASK 0x7fu
-
-bool rb_read(int mem, taddr addr, void *buf, size_t n)
-{
-	return pread(mem, buf, n, (off_t)addr) == (ssize_t)n;
-}
-
-bool rb_read_word(int mem, taddr addr, uint64_t *out)
-{
-	return rb_read(mem, addr, out, sizeof(*out));
-}
 
 /* Where the text of a string is, and how long. */
 static taddr text_of(const struct rb_layout *l, taddr at, const uint64_t *object, uint64_t *length)
@@ -39,12 +28,12 @@ bool rb_read_string(int mem, const struct rb_layout *l, taddr at, char *buf, siz
 	uint64_t object[OBJECT_WORDS], length;
 	taddr text;
 
-	if (!rb_read(mem, at, object, sizeof(object)) || (object[OBJECT_FLAGS] & RB_TYPE) != RB_STRING)
+	if (!script_read(mem, at, object, sizeof(object)) || (object[OBJECT_FLAGS] & RB_TYPE) != RB_STRING)
 		return false;
 	text = text_of(l, at, object, &length);
 	if (length > n - 1)
 		length = n - 1;
-	if (!rb_read(mem, text, buf, length))
+	if (!script_read(mem, text, buf, length))
 		return false;
 	buf[length] = '\0';
 	return true;
@@ -54,10 +43,10 @@ bool rb_read_element(int mem, taddr at, uint64_t i, uint64_t *out)
 {
 	uint64_t object[OBJECT_WORDS], length;
 
-	if (!rb_read(mem, at, object, sizeof(object)) || (object[OBJECT_FLAGS] & RB_TYPE) != RB_ARRAY)
+	if (!script_read(mem, at, object, sizeof(object)) || (object[OBJECT_FLAGS] & RB_TYPE) != RB_ARRAY)
 		return false;
 	if (!(object[OBJECT_FLAGS] & RB_INSIDE))
-		return i < object[OBJECT_LENGTH] && rb_read_word(mem, object[OBJECT_LAST] + 8 * i, out);
+		return i < object[OBJECT_LENGTH] && script_read_word(mem, object[OBJECT_LAST] + 8 * i, out);
 	length = object[OBJECT_FLAGS] >> ELEMENTS_SHIFT & ELEMENTS_MASK;
-	return i < length && rb_read_word(mem, at + 8 * (OBJECT_LENGTH + i), out);
+	return i < length && script_read_word(mem, at + 8 * (OBJECT_LENGTH + i), out);
 }

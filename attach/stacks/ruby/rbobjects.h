@@ -15,9 +15,6 @@
 
 #define RB_TEXT_MOST 512u	/* bytes that are read of a string */
 
-bool rb_read(int mem, taddr addr, void *buf, size_t n);
-bool rb_read_word(int mem, taddr addr, uint64_t *out);
-
 /* The string at @at into @buf[0..n), as much as fits. */
 bool rb_read_string(int mem, const struct rb_layout *l, taddr at, char *buf, size_t n);
 

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attach/stacks/ruby/rbobjects.h"
+#include "attach/stacks/ruby/iseqs.h"
 #include "attach/stacks/ruby/rbsymbols.h"
-#include "attach/target/datasyms.h"
 
 #define VM_MAIN_THREAD 40	/* in all versions of the layouts */
 #define THREAD_VM 32
@@ -24,21 +23,13 @@
 
 /* --- which version --- */
 
-static bool data_of(const struct module *m, const char *name, taddr *out)
-{
-	if (!m->img || !elfimage_elf(m->img) || !datasyms_find(elfimage_elf(m->img), name, out))
-		return false;
-	*out += m->bias;
-	return true;
-}
-
 /* The text of ruby_version: 3.1.2. As 0x0301; 0: it is no version. */
 static uint16_t read_version(int mem, taddr at, char *text, size_t n)
 {
 	unsigned long major, minor;
 	char *end;
 
-	if (!rb_read(mem, at, text, n))
+	if (!script_read(mem, at, text, n))
 		text[0] = '\0';
 	text[n - 1] = '\0';
 	major = strtoul(text, &end, 10);
@@ -50,43 +41,39 @@ static const char *why_not(const struct module *m, int mem, uint16_t version, st
 {
 	const struct rb_layout *l = rb_layouts_find(version);
 	int32_t patchlevel = -1;
-	uint64_t size;
-	bool ifunc;
 	taddr at;
 
 	if (!l)
 		return "frames of this version are not known";
 	rt->layout = *l;
-	if (!data_of(m, "ruby_patchlevel", &at) || !rb_read(mem, at, &patchlevel, sizeof(patchlevel)) ||
-	    patchlevel < 0)
+	if (!script_data_of(m, "ruby_patchlevel", &at) ||
+	    !script_read(mem, at, &patchlevel, sizeof(patchlevel)) || patchlevel < 0)
 		return "it is no release";
-	if (elfimage_find(m->img, "rb_vm_exec", &rt->exec.lo, &size, &ifunc) != 0 || !size ||
-	    !data_of(m, "ruby_current_vm_ptr", &rt->vm))
+	if (!script_loop_of(m, "rb_vm_exec", &rt->base.loop) ||
+	    !script_data_of(m, "ruby_current_vm_ptr", &rt->vm))
 		return "the symbols of its file are incomplete";
-	rt->exec.lo += m->bias;
-	rt->exec.hi = rt->exec.lo + size;
 	return NULL;
 }
 
-int rb_runtime_find(const struct modules *ms, size_t *from, int mem, struct rb_runtime *out, char *why, size_t n)
+int rb_runtime_find(struct script_runtime *base, const struct module *m, int mem, char *why, size_t n)
 {
-	while (*from < modules_count(ms)) {
-		const struct module *m = modules_at(ms, (*from)++);
-		const char *reason;
-		uint16_t version;
-		taddr at;
+	struct rb_runtime *rt = (void *)base;
+	const char *reason;
+	uint16_t version;
+	taddr at;
 
-		if (m->gone || !data_of(m, "ruby_version", &at))
-			continue;
-		*out = (struct rb_runtime){ .module = *from - 1 };
-		version = read_version(mem, at, out->version, sizeof(out->version) - 1);
-		reason = why_not(m, mem, version, out);
-		if (!reason)
-			return 0;
-		snprintf(why, n, "Ruby %s in %s: %s", version ? out->version : "of no version", m->name, reason);
-		return -ENOTSUP;
+	*rt = (struct rb_runtime){ .base.mem = mem };
+	if (!script_data_of(m, "ruby_version", &at))
+		return -ENOENT;
+	version = read_version(mem, at, base->version, sizeof(base->version) - 1);
+	reason = why_not(m, mem, version, rt);
+	if (!reason) {
+		base->chain = rt->layout.chain;
+		iseqs_identity(&rt->layout, base->identity);
+		return 0;
 	}
-	return -ENOENT;
+	snprintf(why, n, "Ruby %s in %s: %s", version ? base->version : "of no version", m->name, reason);
+	return -ENOTSUP;
 }
 
 /* --- what its threads execute --- */
@@ -101,7 +88,7 @@ static bool is_self(int mem, taddr self)
 {
 	uint64_t own;
 
-	return self && rb_read_word(mem, self + SELF_SELF, &own) && own == self;
+	return self && script_read_word(mem, self + SELF_SELF, &own) && own == self;
 }
 
 /* The first thread, whose structures refer to each other as they must. */
@@ -110,32 +97,33 @@ static bool first_thread(const struct rb_runtime *rt, int mem, struct thread *ou
 	const struct rb_layout *l = &rt->layout;
 	uint64_t vm, thread, vm_of_thread, has_id, thread_of_execution;
 
-	if (!rb_read_word(mem, rt->vm, &vm) || !vm || !rb_read_word(mem, vm + VM_MAIN_THREAD, &thread) ||
-	    !rb_read_word(mem, thread + THREAD_VM, &vm_of_thread) || vm_of_thread != vm ||
-	    !rb_read_word(mem, thread + l->execution, &out->execution) || !out->execution ||
-	    !rb_read_word(mem, out->execution + EXECUTION_THREAD, &thread_of_execution) ||
+	if (!script_read_word(mem, rt->vm, &vm) || !vm ||
+	    !script_read_word(mem, vm + VM_MAIN_THREAD, &thread) ||
+	    !script_read_word(mem, thread + THREAD_VM, &vm_of_thread) || vm_of_thread != vm ||
+	    !script_read_word(mem, thread + l->execution, &out->execution) || !out->execution ||
+	    !script_read_word(mem, out->execution + EXECUTION_THREAD, &thread_of_execution) ||
 	    thread_of_execution != thread)
 		return false;
 	has_id = thread;
-	if (l->native && !rb_read_word(mem, thread + l->native, &has_id))
+	if (l->native && !script_read_word(mem, thread + l->native, &has_id))
 		return false;
-	return rb_read_word(mem, has_id + l->thread_id, &out->self) && is_self(mem, out->self);
+	return script_read_word(mem, has_id + l->thread_id, &out->self) && is_self(mem, out->self);
 }
 
 /*
- * The last frame of an execution is at the end of its stack, and its values are the first three words there: so
- * the size of frames is as expected.
+ * The last frame of an execution is at the end of its stack, and its values are the first three words there:
+ * so the size of frames is as expected.
  */
 static bool ends_as_expected(const struct rb_layout *l, int mem, taddr execution)
 {
 	uint64_t words[3], link[8] = { 0 };
 	taddr end;
 
-	if (!rb_read(mem, execution + l->chain.array, words, sizeof(words)) || words[1] > STACK_MOST)
+	if (!script_read(mem, execution + l->chain.array, words, sizeof(words)) || words[1] > STACK_MOST)
 		return false;
 	end = words[0] + 8 * words[1];
 	if (words[2] < words[0] || words[2] >= end || (end - words[2]) % l->chain.stride ||
-	    !rb_read(mem, end - l->chain.stride, link, l->chain.stride))
+	    !script_read(mem, end - l->chain.stride, link, l->chain.stride))
 		return false;
 	return link[LINK_VALUES] == words[0] + 8 * FIRST_VALUES;
 }
@@ -146,15 +134,15 @@ static taddr storage_of(int mem, taddr self)
 	uint64_t blocks, n, at;
 	taddr lowest = self;
 
-	if (!rb_read_word(mem, self + SELF_BLOCKS, &blocks) || !rb_read_word(mem, blocks - 16, &n))
+	if (!script_read_word(mem, self + SELF_BLOCKS, &blocks) || !script_read_word(mem, blocks - 16, &n))
 		return self;
 	for (uint64_t i = 1; i <= n && i < BLOCKS_MOST; i++)
-		if (rb_read_word(mem, blocks + 16 * i, &at) && at < lowest && self - at <= STORAGE_MOST)
+		if (script_read_word(mem, blocks + 16 * i, &at) && at < lowest && self - at <= STORAGE_MOST)
 			lowest = at;
 	return lowest & ~7ull;
 }
 
-/* The only word of the thread's storage that is its execution, as a distance; 0: there is none, or several. */
+/* The only word of the thread's storage that is its execution, as a distance; 0: none, or several. */
 static int32_t slot_of(int mem, const struct thread *t)
 {
 	const taddr from = storage_of(mem, t->self);
@@ -163,7 +151,7 @@ static int32_t slot_of(int mem, const struct thread *t)
 	for (taddr at = from; at < t->self; at += 8) {
 		uint64_t word;
 
-		if (!rb_read_word(mem, at, &word) || word != t->execution)
+		if (!script_read_word(mem, at, &word) || word != t->execution)
 			continue;
 		if (slot)
 			return 0;
@@ -172,15 +160,16 @@ static int32_t slot_of(int mem, const struct thread *t)
 	return slot;
 }
 
-int rb_runtime_locate(struct rb_runtime *rt, const struct modules *ms, int mem)
+int rb_runtime_locate(struct script_runtime *base, const struct module *m)
 {
+	struct rb_runtime *rt = (void *)base;
 	struct thread t;
 
-	if (!first_thread(rt, mem, &t) || !ends_as_expected(&rt->layout, mem, t.execution))
+	if (!first_thread(rt, base->mem, &t) || !ends_as_expected(&rt->layout, base->mem, t.execution))
 		return -EAGAIN;
-	rt->layout.chain.slot = slot_of(mem, &t);
-	if (!rt->layout.chain.slot)
+	base->chain.slot = slot_of(base->mem, &t);
+	if (!base->chain.slot)
 		return -EAGAIN;
-	rt->symbols = rb_symbols_locate(modules_at(ms, rt->module), mem, &rt->layout);
+	rt->symbols = rb_symbols_locate(m, base->mem, &rt->layout);
 	return 0;
 }

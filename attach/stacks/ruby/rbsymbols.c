@@ -7,6 +7,7 @@
 
 #include "attach/probes/code/elfimage.h"
 #include "attach/stacks/ruby/rbobjects.h"
+#include "attach/stacks/scripts/script_language.h"
 
 #define DATA_MOST (4u << 20)	/* bytes of a file that are looked through */
 #define LAST_OPERATOR 169u	/* greater ids have four bits of kind below the number */
@@ -69,7 +70,7 @@ static taddr search_segment(const struct module *m, int mem, const struct rb_lay
 	uint64_t *words = malloc(n);
 	taddr at = 0;
 
-	if (words && n && rb_read(mem, from, words, n))
+	if (words && n && script_read(mem, from, words, n))
 		at = search(mem, l, from, words, n / sizeof(*words));
 	free(words);
 	return at;
@@ -94,7 +95,7 @@ bool rb_symbols_name(int mem, const struct rb_layout *l, taddr table, uint64_t i
 {
 	struct table t;
 
-	if (!table || !rb_read(mem, table, &t, sizeof(t)))
+	if (!table || !script_read(mem, table, &t, sizeof(t)))
 		return false;
 	return name_of_number(mem, l, &t, id > LAST_OPERATOR ? id >> KIND_BITS : id, buf, n);
 }

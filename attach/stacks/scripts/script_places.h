@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * script_places: the places in scripts that frames of an interpreter are at: function, file, line. They are numbered,
- * and each is there once: code that is made anew from the same script has the same places.
+ * script_places: the places in scripts that frames of an interpreter are at: function, file, line. They are
+ * numbered, and each is there once: code that is made anew from the same script has the same places.
  */
 #ifndef MM_SCRIPT_PLACES_H
 #define MM_SCRIPT_PLACES_H
@@ -37,6 +37,7 @@ const char *script_places_text(struct script_places *p, const char *text);
  * The number of @place, whose texts are of the pool; if there are too many, one for all that are more. 0, or
  * -ENOMEM, also if a text is NULL.
  */
-must_check int script_places_number(struct script_places *p, const struct script_place *place, uint32_t *number);
+must_check int script_places_number(struct script_places *p, const struct script_place *place,
+				    uint32_t *number);
 
 #endif

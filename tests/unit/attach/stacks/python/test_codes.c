@@ -3,7 +3,7 @@
  * codes: code objects as CPython 3.11 has them, made by hand in our own memory: their places, what is made
  * anew at the same address, what is freed, names of all widths.
  */
-#include "attach/stacks/python/codes.h"
+#include "attach/stacks/python/python.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +15,16 @@
 
 #include <cmocka.h>
 
+#include "attach/stacks/python/runtime.h"
+#include "attach/stacks/scripts/script_codes.h"
 #include "tests/unit/attach/stacks/python/made_code.h"
 
-#define LATER (2ull * CODES_TRUSTED_NS)
+#define GENERATOR (1u << 8)
+#define LATER (2ull * SCRIPT_TRUSTED_NS)
 
 static struct python_runtime rt;
 static struct script_places places;
-static struct codes codes;
-static int mem;
+static struct script_codes codes;
 static struct text load, orders, users;
 static struct bytes lines;
 static struct code_object object;
@@ -32,22 +34,34 @@ static int setup(void **state)
 	(void)state;
 	rt = (struct python_runtime) { .layout = *layouts_find(0x030b),
 				       .code_type = (uintptr_t)&type_object };
-	mem = open("/proc/self/mem", O_RDONLY);
+	python_runtime_lay_out(&rt);
+	rt.base.mem = open("/proc/self/mem", O_RDONLY);
 	script_places_init(&places);
-	codes_init(&codes, &rt, &places, mem);
+	script_codes_init(&codes, &places);
+	script_codes_begin(&codes, &python_language, &rt.base);
 	make_text(&load, "load", 4, 1, true);
 	make_text(&orders, "orders.py", 9, 1, true);
 	make_text(&users, "users.py", 8, 1, true);
 	make_code(&object, &lines, &load, &orders, 10);
-	return mem < 0;
+	return rt.base.mem < 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	codes_fini(&codes);
+	script_codes_fini(&codes);
 	script_places_fini(&places);
-	return close(mem);
+	return close(rt.base.mem);
+}
+
+/* The place of a frame of @object at @at. */
+static int place_of(const uint8_t *at, uint16_t kind, uint64_t now_ns, uint32_t *place)
+{
+	const struct chain_link link = { (uint64_t)kind << 48, (uintptr_t)&object, (uintptr_t)at };
+	struct record_hit hit = { .head.time_ns = now_ns, .chain_len = 1, .chain_end = CHAIN_WHOLE };
+	const struct script_chain chain = { &rt.base, &hit, &link, 1 };
+
+	return python_language.place(&chain, 0, &codes, place);
 }
 
 /* Of instruction number @i. */
@@ -55,11 +69,14 @@ static uint32_t place_at(uint32_t i, uint64_t now_ns)
 {
 	uint32_t place = UINT32_MAX;
 
-	assert_int_equal(codes_place(&codes, (uintptr_t)&object, (uintptr_t)&object.bytecode[2 * i], false,
-				     now_ns, &place),
-			 0);
+	assert_int_equal(place_of(&object.bytecode[2 * i], 0, now_ns, &place), 0);
 	assert_true(place < places.n);
 	return place;
+}
+
+static void forget(void)
+{
+	script_codes_begin(&codes, &python_language, &rt.base);
 }
 
 static void is_at(uint32_t place, const char *function, const char *file, uint32_t line)
@@ -87,14 +104,9 @@ static void not_begun(void **state)
 	uint32_t place;
 
 	(void)state;
-	assert_int_equal(
-		codes_place(&codes, (uintptr_t)&object, (uintptr_t)object.bytecode, false, 0, &place),
-		-ENOENT);
-	assert_int_equal(
-		codes_place(&codes, (uintptr_t)&object, (uintptr_t)object.bytecode - 2, false, 0, &place),
-		-ENOENT);
-	assert_int_equal(
-		codes_place(&codes, (uintptr_t)&object, (uintptr_t)object.bytecode - 2, true, 0, &place), 0);
+	assert_int_equal(place_of(object.bytecode, 0, 0, &place), -ENOENT);
+	assert_int_equal(place_of(object.bytecode - 2, 0, 0, &place), -ENOENT);
+	assert_int_equal(place_of(object.bytecode - 2, GENERATOR, 0, &place), 0);
 	is_at(place, "load", "orders.py", 10);
 }
 
@@ -105,7 +117,7 @@ static void made_anew(void **state)
 
 	(void)state;
 	make_code(&object, &lines, &load, &users, 10);
-	assert_int_equal(place_at(1, CODES_TRUSTED_NS - 1), before);
+	assert_int_equal(place_at(1, SCRIPT_TRUSTED_NS - 1), before);
 	is_at(place_at(1, LATER), "load", "users.py", 11);
 	make_code(&object, &lines, &load, &orders, 10);
 	assert_int_equal(place_at(1, 2 * LATER), before);
@@ -129,13 +141,13 @@ static void freed_before(void **state)
 {
 	(void)state;
 	for (uint64_t references = 0; references < 2; references++) {
-		codes_forget(&codes);
+		forget();
 		object.references = references ? (uintptr_t)&object : 0;
 		is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
 	}
 	make_code(&object, &lines, &load, &orders, 10);
 	is_at(place_at(1, LATER), "load", "orders.py", 11);
-	codes_forget(&codes);
+	forget();
 	object.type = 0;
 	is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
 	assert_int_equal(codes.gone, 3);
@@ -153,14 +165,14 @@ static void names_of_all_widths(void **state)
 	make_code(&object, &lines, &t, &orders, 1);
 	is_at(place_at(1, 0), "n\xc3\xa4", "orders.py", 2);
 	make_text(&t, two, 2, 2, false);
-	codes_forget(&codes);
+	forget();
 	is_at(place_at(1, 0), "\xe4\xb8\x80x", "orders.py", 2);
 	make_text(&t, four, 1, 4, false);
-	codes_forget(&codes);
+	forget();
 	is_at(place_at(1, 0), "\xf0\x9f\x90\x8d", "orders.py", 2);
 	/* not compact, as no name is */
 	t.state = 4u << 2;
-	codes_forget(&codes);
+	forget();
 	is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
 }
 

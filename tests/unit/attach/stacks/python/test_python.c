@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include "attach/stacks/python/runtime.h"
+#include "attach/stacks/scripts/scripts.h"
 #include "tests/unit/attach/stacks/python/made_code.h"
 
 #define FUNCTIONS 6u
@@ -26,7 +28,8 @@
 
 static struct shared *shared;
 static struct script_places places;
-static struct python python;
+static struct python_runtime python;
+static struct scripts scripts;
 static struct text names[FUNCTIONS], file;
 static struct bytes lines[FUNCTIONS];
 static struct code_object objects[FUNCTIONS];
@@ -43,13 +46,17 @@ static int setup(void **state)
 	shared = calloc(1, sizeof(*shared));
 	assert_non_null(shared);
 	script_places_init(&places);
-	python_init(&python, NULL, shared, &places, true);
-	python.runtime = (struct python_runtime){
-		.layout = *layouts_find(0x030b), .code_type = (uintptr_t)&type_object,
-		.eval = { EVAL, EVAL + 0x1000 },
+	python = (struct python_runtime){
+		.base.loop = { EVAL, EVAL + 0x1000 }, .layout = *layouts_find(0x030b),
+		.code_type = (uintptr_t)&type_object,
 	};
-	python.state = PYTHON_ON;
-	python.codes.mem = python.mem = open("/proc/self/mem", O_RDONLY);
+	python_runtime_lay_out(&python);
+	scripts_init(&scripts, NULL, shared, &places);
+	scripts_want(&scripts, &python_language, &python.base);
+	scripts.found = &scripts.all[0];
+	scripts.state = SCRIPTS_ON;
+	script_codes_begin(&scripts.codes, &python_language, &python.base);
+	python.base.mem = scripts.mem = open("/proc/self/mem", O_RDONLY);
 	make_text(&file, "a.py", 4, 1, true);
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		const char name[] = { 'f', (char)('0' + i) };
@@ -69,10 +76,16 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	python_fini(&python);
+	scripts_fini(&scripts);
 	script_places_fini(&places);
 	free(shared);
 	return 0;
+}
+
+static void lay_out(enum layouts_entry entry)
+{
+	python.layout.entry = entry;
+	python_runtime_lay_out(&python);
 }
 
 static void add_frame(taddr pc)
@@ -95,7 +108,7 @@ static void add_link(int function, uint16_t kind, taddr where)
 
 static void merge(uint32_t max)
 {
-	assert_int_equal(python_splice(&python, &hit.rec, max, &stack), 0);
+	assert_int_equal(scripts_put(&scripts, &hit.rec, max, &stack), 0);
 }
 
 /* As "c1 f2 f3 c2": C frames and functions of the script. */
@@ -131,13 +144,13 @@ static void two_calls(taddr first)
 static void each_frame_is_a_call(void **state)
 {
 	(void)state;
-	python.runtime.layout.entry = LAYOUTS_ENTRY_EACH;
+	lay_out(LAYOUTS_ENTRY_EACH);
 	two_calls(EVAL + 100);
 	add_link(0, 0, 0);
 	add_link(1, 0, 0);
 	merge(256);
 	is_stack("c1 f0 c2 f1 c3");
-	assert_int_equal(python.stacks, 1);
+	assert_int_equal(scripts.all[0].stacks, 1);
 }
 
 static void marked(void **state)
@@ -151,13 +164,13 @@ static void marked(void **state)
 	add_link(4, BEGINS, 0);
 	merge(256);
 	is_stack("c1 f0 f1 c2 f2 f3 f4 c3");
-	assert_int_equal(python.misfits, 0);
+	assert_int_equal(scripts.all[0].misfits, 0);
 }
 
 static void behind_a_frame_of_no_code(void **state)
 {
 	(void)state;
-	python.runtime.layout.entry = LAYOUTS_ENTRY_SHIM;
+	lay_out(LAYOUTS_ENTRY_SHIM);
 	two_calls(EVAL + 100);
 	add_link(0, 0, 0);
 	add_link(1, 1, 0);
@@ -186,7 +199,7 @@ static void moved_away(void **state)
 	assert_int_equal(teardown(NULL), 0);
 	setup(NULL);
 	stack.has_sps = true;
-	python.runtime.layout.entry = LAYOUTS_ENTRY_SHIM;
+	lay_out(LAYOUTS_ENTRY_SHIM);
 	two_calls(COLD);
 	add_link(0, 0, 0);
 	add_link(-1, SHIM, STACK + 32 + 8);
@@ -207,7 +220,7 @@ static void another_chain_behind(void **state)
 	hit.rec.chain_head = STACK + 32 + 8;
 	merge(256);
 	is_stack("c1 f0 f1 c2 eval c3");
-	assert_int_equal(python.misfits, 0);
+	assert_int_equal(scripts.all[0].misfits, 0);
 }
 
 /* There is nothing of the first link's call where the stack has a call. */
@@ -221,7 +234,7 @@ static void of_another_call(void **state)
 	hit.rec.chain_head = STACK + 64 + 8;
 	merge(256);
 	is_stack("c1 eval c2 eval c3");
-	assert_int_equal(python.misfits, 1);
+	assert_int_equal(scripts.all[0].misfits, 1);
 }
 
 static void it_does_not_fit(void **state)
@@ -232,21 +245,22 @@ static void it_does_not_fit(void **state)
 	add_link(0, BEGINS, 0);
 	merge(256);
 	is_stack("c1 eval c2 eval c3");
-	assert_int_equal(python.misfits, 1);
+	assert_int_equal(scripts.all[0].misfits, 1);
 	/* fewer */
 	add_link(1, BEGINS, 0);
 	add_link(2, BEGINS, 0);
 	merge(256);
 	is_stack("c1 eval c2 eval c3");
-	assert_int_equal(python.misfits, 2);
-	assert_int_equal(python.stacks, 0);
+	assert_int_equal(scripts.all[0].misfits, 2);
+	assert_int_equal(scripts.all[0].stacks, 0);
 	/* but if the stack goes on where it was not copied, there may be more */
 	stack.end = UNWIND_CUT;
 	merge(256);
 	is_stack("c1 f0 c2 f1 c3");
-	assert_int_equal(python.misfits, 2);
+	assert_int_equal(scripts.all[0].misfits, 2);
 }
 
+/* What is further out was not read: the stack ends, and says so. */
 static void the_chain_ends_early(void **state)
 {
 	(void)state;
@@ -255,9 +269,10 @@ static void the_chain_ends_early(void **state)
 	add_link(1, BEGINS, 0);
 	hit.rec.chain_end = CHAIN_LOST;
 	merge(256);
-	is_stack("c1 f0 f1 c2 eval c3");
-	assert_int_equal(python.lost, 1);
-	assert_int_equal(python.misfits, 0);
+	is_stack("c1 f0 f1 c2");
+	assert_int_equal(stack.end, UNWIND_DEEP);
+	assert_int_equal(scripts.all[0].lost, 1);
+	assert_int_equal(scripts.all[0].misfits, 0);
 }
 
 static void no_chain(void **state)
@@ -267,11 +282,11 @@ static void no_chain(void **state)
 	hit.rec.chain_end = CHAIN_NONE;
 	merge(256);
 	is_stack("c1");
-	assert_int_equal(python.without, 0);
+	assert_int_equal(scripts.all[0].without, 0);
 	add_frame(EVAL + 100);
 	merge(256);
 	is_stack("c1 eval");
-	assert_int_equal(python.without, 1);
+	assert_int_equal(scripts.all[0].without, 1);
 }
 
 static void at_most(void **state)
