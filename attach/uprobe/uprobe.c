@@ -77,7 +77,6 @@ static struct uprobe *make(pid_t pid, struct shared *shared)
 	u->nice = getpriority(PRIO_PROCESS, 0);
 	memset(u->group_of, 0xff, sizeof(u->group_of));
 	uprobe_calls_init(&u->calls);
-	addrmap_init(&u->chains, sizeof(struct uprobe_chain));
 	return u;
 }
 
@@ -262,7 +261,6 @@ void uprobe_close(struct uprobe *u)
 	uprobe_reader_fini(&u->reader);
 	uprobe_kernel_close(u->kernel);
 	uprobe_calls_fini(&u->calls);
-	addrmap_fini(&u->chains);
 	if (u->epoll >= 0)
 		close(u->epoll);
 	if (u->pidfd >= 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * uprobe_chain.bpf: the chain of a thread (attach/keeper/shared/chain.h) as a record of its own, before that
- * of the hit.
+ * of the hit. A thread that allocates in a loop has the same chain at hit after hit: then there is no record,
+ * and the hit refers to the one before, which the reader still has.
  */
 #ifndef MM_UPROBE_CHAIN_BPF_H
 #define MM_UPROBE_CHAIN_BPF_H
@@ -90,37 +91,47 @@ static __always_inline _Bool see_aside(struct chain_slot *slot, __u64 addr, stru
 }
 
 /*
- * The link at slot->next, as number @n; then the next one is there. 0: its memory is not there. Not static: the
- * verifier goes through it once, not for each link.
+ * The link at slot->next, as number @n; then the next one is there. 0: its memory is not there. Not static:
+ * the verifier goes through it once, not for each link.
  */
 __noinline int read_link(struct chain_slot *slot, __u32 n)
 {
 	const __u64 link = slot ? slot->next : 0, bytes = control.chain.link_bytes;
-	struct uprobe_link *to;
+	struct uprobe_link l, *to;
 	__u64 at;
+	int r = 1;
 
 	if (!slot || n >= UPROBE_LINKS || bytes > LINK_MOST || !see(slot, link, bytes))
 		return 0;
-	to = &slot->chain.links[n];
 	at = link - slot->from;
 	/* a kind is two bytes, and the last that are looked at */
-	to->where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
-	to->code = word_at(slot, at + control.chain.code);
-	to->at = word_at(slot, at + control.chain.at);
-	if (!control.chain.stride) {
+	l.where = (link & ADDRESS_BITS) | word_at(slot, at + control.chain.kind - 6) >> 48 << 48;
+	l.code = word_at(slot, at + control.chain.code);
+	l.at = word_at(slot, at + control.chain.at);
+	if (control.chain.stride) {
+		slot->next = link + control.chain.stride < slot->array_end ? link + control.chain.stride : 0;
+		r = see_aside(slot, word_at(slot, at + control.chain.aside) - 16, &l);
+	} else {
 		slot->next = word_at(slot, at + control.chain.next);
-		return 1;
 	}
-	slot->next = link + control.chain.stride < slot->array_end ? link + control.chain.stride : 0;
-	return see_aside(slot, word_at(slot, at + control.chain.aside) - 16, to);
+	to = &slot->chain.links[n];
+	slot->differs |= (l.where ^ to->where) | (l.code ^ to->code) | (l.at ^ to->at);
+	*to = l;
+	return r;
 }
+
+/* What else there is of a chain. */
+struct chain_facts {
+	__u64 time_ns, first;
+	__u32 tid, n, end;
+};
 
 /* All links from slot->next on. */
 static __always_inline void read_links(struct chain_slot *slot)
 {
 	__u32 n = 0, end = CHAIN_WHOLE;
 
-	slot->bytes = slot->aside_bytes = 0;
+	slot->bytes = slot->aside_bytes = slot->differs = 0;
 	for (; n < UPROBE_LINKS && slot->next; n++) {
 		if (!read_link(slot, n)) {
 			end = CHAIN_LOST;
@@ -162,25 +173,42 @@ static __always_inline _Bool read_chain(struct chain_slot *slot)
 	return 1;
 }
 
+/* 0: the record could not be written. */
+static __always_inline __u64 send_chain(struct chain_slot *slot, __u64 n)
+{
+	__u64 size = slot->chain.n;
+
+	fill_head(&slot->chain.head, n, UPROBE_CHAIN, 0);
+	SEEN_BY_VERIFIER(size);
+	if (size > UPROBE_LINKS)
+		return 0;
+	size = size * sizeof(struct uprobe_link) + offsetof(struct uprobe_chain, links);
+	return bpf_ringbuf_output(&ring, &slot->chain, size, BPF_RB_NO_WAKEUP) ? 0 : slot->chain.head.time_ns;
+}
+
+/* Is what was read just now the chain of @before, the same thread's, which was sent? */
+static __always_inline _Bool unchanged(const struct chain_slot *slot, const struct chain_facts *before)
+{
+	return before->time_ns && before->tid == (__u32)bpf_get_current_pid_tgid() && !slot->differs &&
+	       before->n == slot->chain.n && before->end == slot->chain.end &&
+	       before->first == slot->chain.first;
+}
+
 /* The time of the record, by which its hit knows it; 0: there is none. Not static, likewise. */
 __noinline __u64 put_chain(__u64 n)
 {
 	const __u32 i = (__u32)bpf_get_current_pid_tgid() % UPROBE_CHAIN_SLOTS;
 	struct chain_slot *slot = bpf_map_lookup_elem(&chain_slots, &i);
-	__u64 size, time_ns = 0;
+	struct chain_facts before;
+	__u64 time_ns = 0;
 
 	if (!slot || __sync_val_compare_and_swap(&slot->busy, 0ull, 1ull))
 		return 0;
-	if (read_chain(slot)) {
-		fill_head(&slot->chain.head, n, UPROBE_CHAIN, 0);
-		size = slot->chain.n;
-		SEEN_BY_VERIFIER(size);
-		if (size <= UPROBE_LINKS) {
-			size = size * sizeof(struct uprobe_link) + offsetof(struct uprobe_chain, links);
-			if (!bpf_ringbuf_output(&ring, &slot->chain, size, BPF_RB_NO_WAKEUP))
-				time_ns = slot->chain.head.time_ns;
-		}
-	}
+	before = (struct chain_facts){ slot->chain.head.time_ns, slot->chain.first, slot->chain.head.tid,
+				       slot->chain.n, slot->chain.end };
+	if (read_chain(slot))
+		time_ns = unchanged(slot, &before) ? before.time_ns : send_chain(slot, n);
+	slot->chain.head.time_ns = time_ns;
 	asm volatile("" ::: "memory");
 	slot->busy = 0;
 	return time_ns;

@@ -63,10 +63,10 @@ enum uprobe_kind {
 	UPROBE_HIT,			/* struct uprobe_hit */
 	UPROBE_HIT_BRIEF,		/* struct uprobe_brief */
 	UPROBE_THREAD_END,		/* struct uprobe_head alone */
-	UPROBE_CHAIN,			/* struct uprobe_chain, as long as it is: of the thread's next hit */
+	UPROBE_CHAIN,			/* struct uprobe_chain, as long as it is: of the thread's next hits */
 	/*
-	 * struct uprobe_head alone: another process has begun, or no longer runs, in the target's memory; .site: how
-	 * many do now
+	 * struct uprobe_head alone: another process has begun, or no longer runs, in the target's memory;
+	 * .site: how many do now
 	 */
 	UPROBE_SHARERS,
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * uprobe_maps.bpf: the tables of the BPF programs (uprobe.bpf.c), and what all of its parts use. The parts are headers,
- * since they become one object, of functions that are inlined.
+ * uprobe_maps.bpf: the tables of the BPF programs (uprobe.bpf.c), and what all of its parts use. The parts
+ * are headers, since they become one object, of functions that are inlined.
  */
 #ifndef MM_UPROBE_MAPS_BPF_H
 #define MM_UPROBE_MAPS_BPF_H
@@ -105,7 +105,7 @@ struct {
 	__type(value, struct sampling);
 } samplings SEC(".maps");
 
-#define WINDOW 1024u
+#define WINDOW 4096u		/* a page */
 #define LINK_MOST (UPROBE_LINK_WORDS * 8)
 #define ASIDE 24u
 
@@ -113,15 +113,17 @@ struct {
 struct chain_slot {
 	__u64 busy;
 	/*
-	 * links that lie beside each other are read together: those below one, or behind it in an array, within its
-	 * page; and likewise what an array's links have elsewhere
+	 * links that lie beside each other are read together: those below one, or behind it in an array,
+	 * within its page; and likewise what an array's links have elsewhere
 	 */
 	__u64 from, bytes;
 	__u64 next;		/* link */
 	__u64 array_end;
 	__u64 aside_from, aside_bytes;
+	__u64 differs;		/* not 0: a link is another one than at the hit before */
 	unsigned char window[WINDOW + LINK_MOST];
 	unsigned char asides[WINDOW + ASIDE];
+	/* as at the last hit; head.time_ns 0: the reader does not have it */
 	struct uprobe_chain chain;
 };
 

@@ -29,7 +29,7 @@ struct uprobe {
 	struct uprobe_kernel *kernel;
 	struct uprobe_reader reader;
 	struct uprobe_calls calls;
-	struct addrmap chains;		/* tid -> struct uprobe_chain, whose hit was not read yet */
+	struct uprobe_chain chains[UPROBE_CHAIN_SLOTS];	/* the last of each slot of BPF */
 	bool chained;			/* as BPF has it */
 	struct group groups[GROUPS];
 	uint16_t group_of[SHARED_SITES];

@@ -107,15 +107,13 @@ static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const 
 	restore_returns(h, rec->regs.rsp, rec->slice);
 }
 
-/* The chain that was read at this hit, and came before it; or NULL. */
+/* The chain that was read at this hit, which came before it; or NULL. */
 static const struct uprobe_chain *chain_of(const struct uprobe *u, const struct uprobe_head *h)
 {
-	const struct uprobe_hit *hit = (const struct uprobe_hit *)h;
-	const struct uprobe_chain *c = NULL;
+	const struct uprobe_chain *c = &u->chains[h->tid % UPROBE_CHAIN_SLOTS];
+	const uint64_t time_ns = h->kind == UPROBE_HIT ? ((const struct uprobe_hit *)h)->chain : 0;
 
-	if (h->kind == UPROBE_HIT && hit->chain)
-		c = addrmap_get(&u->chains, h->tid);
-	return c && c->head.time_ns == hit->chain ? c : NULL;
+	return time_ns && c->head.time_ns == time_ns && c->head.tid == h->tid ? c : NULL;
 }
 
 /* @rec has its slice. */
@@ -127,12 +125,12 @@ static void fill_chain(const struct uprobe_chain *c, struct record_hit *rec)
 	memcpy(rec->slice + record_chain_at(rec->slice_len), c->links, c->n * sizeof(c->links[0]));
 }
 
-/* Kept until its hit comes. If memory is short the hit has none. */
+/* Kept for the thread's hits, until BPF has another one in that slot. */
 static void keep_chain(struct uprobe *u, const struct uprobe_head *h, size_t n)
 {
-	struct uprobe_chain *c = n <= sizeof(*c) ? addrmap_slot(&u->chains, h->tid, NULL) : NULL;
+	struct uprobe_chain *c = &u->chains[h->tid % UPROBE_CHAIN_SLOTS];
 
-	if (c)
+	if (n <= sizeof(*c))
 		memcpy(c, h, n);
 }
 
@@ -256,10 +254,6 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 		return false;
 	switch (h->kind) {
 	case UPROBE_HIT:
-		if (!take_hit(u, h))
-			return false;
-		addrmap_del(&u->chains, h->tid, NULL);
-		return true;
 	case UPROBE_HIT_BRIEF:
 		return take_hit(u, h);
 	case UPROBE_CHAIN:
@@ -268,7 +262,6 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 	case UPROBE_SHARERS:
 		return note_sharers(u, h, h->site);
 	case UPROBE_THREAD_END:
-		addrmap_del(&u->chains, h->tid, NULL);
 		if (!note(u, RECORD_THREAD_END, h, 0))
 			return false;
 		uprobe_calls_end(&u->calls, h->tid);

@@ -20,7 +20,8 @@ BOTH = {
                         "test_a_count_is_read_before_it_is_changed"},
     "test_scopes": {"test_between_marks", "test_marks_and_realloc", "test_marks_and_threads", "test_two_threads",
                     "test_two_modules"},
-    "test_python_stacks": {"test_each_kind_of_frame", "test_two_hundred_frames", "test_code_that_is_made_again"},
+    "test_python_stacks": {"test_each_kind_of_frame", "test_two_hundred_frames", "test_code_that_is_made_again",
+                           "test_the_same_frames_again"},
     "test_ruby_stacks": {"test_each_kind_of_frame", "test_two_hundred_frames"},
     "test_trace": {"test_live_and_from_the_trace", "test_shrunken", "test_double_frees_with_both_stacks"},
 }

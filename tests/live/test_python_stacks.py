@@ -123,6 +123,23 @@ def test_two_hundred_frames(script, watch_script, python):
     target.end()
 
 
+def test_the_same_frames_again(script, watch_script):
+    """Threads whose hits have the frames of the hit before, or others: each block has its own."""
+    target = script()
+    run = watch_script(target)
+    target.ask("again 40")
+    report = run.finish()
+    found = collections.Counter()
+    for group in report["groups"]:
+        names = [frame[0] for frame in script_frames(group)]
+        for size in [3000, 4000, 5000]:
+            if names and names[0] == "keep" and group["bytes"] == group["blocks"] * size:
+                found[size, names.count("deeper"), names.count("again")] += group["blocks"]
+    assert found == {(3000, 0, 1): 800, (4000, 0, 1): 400, (5000, 4, 1): 400}
+    no_doubts(report)
+    target.end()
+
+
 def test_c_functions_are_where_they_belong(script, watch_script):
     """sorted() is between its caller and the key function; what executes frames is left out."""
     target = script()

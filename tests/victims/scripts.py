@@ -42,6 +42,32 @@ def append_row(n):
         ROWS.append(i)  # the growing line
 
 
+def keep(size):
+    MALLOC(size)
+
+
+def deeper(n):
+    return deeper(n - 1) if n else keep(5000)
+
+
+def again(n):
+    """Each stack several times, then another one."""
+    for _ in range(n):
+        for _ in range(10):
+            keep(3000)
+        for _ in range(5):
+            deeper(3)
+            keep(4000)
+
+
+def again_in_threads(n):
+    threads = [threading.Thread(target=again, args=(n,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def churn(n):
     for i in range(n):
         bytearray(1000 + i)
@@ -145,6 +171,7 @@ ORDERS = {
     "freed": lambda n: exec(TEXT, globals()),
     "lines": lambda n: several_lines(),
     "append": append_row,
+    "again": again_in_threads,
     "churn": churn,
     "small": small,
 }
