@@ -30,7 +30,7 @@ struct script_runtime {
 	struct code_range loop;		/* the evaluation loop */
 	struct chain_plan chain;	/* where the frames of a thread are */
 	bool has_entries;		/* the chain leads to the C frames that execute its links (entry) */
-	uint16_t identity[SCRIPT_IDENTITY];	/* words of a code object's bytes: it is known again by them */
+	uint16_t identity[SCRIPT_IDENTITY];	/* words of a code object, which tell it from others */
 };
 
 /* The chain of a hit. */
