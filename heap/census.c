@@ -32,16 +32,37 @@ void census_problem(struct census *c, taddr at, const char *what, va_list args)
 	vsnprintf(c->problem.what, sizeof(c->problem.what), what, args);
 }
 
+static void note_doubt(struct census *c, size_t n, taddr at, const char *why)
+{
+	if (!n || *c->doubt.what)
+		return;
+	c->doubt.at = at;
+	snprintf(c->doubt.what, sizeof(c->doubt.what), "%s", why);
+}
+
+void census_unsure(struct census *c, size_t n, taddr at, const char *why)
+{
+	note_doubt(c, n, at, why);
+	c->unsure += n;
+}
+
+void census_differs(struct census *c, size_t n, taddr at, const char *why)
+{
+	note_doubt(c, n, at, why);
+	c->differing += n;
+}
+
 void census_doubt(struct census *c, size_t at_work, taddr at, const char *what, ...)
 {
 	va_list args;
 
-	if (at_work) {
-		c->unsure++;
-		return;
-	}
 	va_start(args, what);
-	census_problem(c, at, what, args);
+	if (!at_work) {
+		census_problem(c, at, what, args);
+	} else if (c->unsure++ == 0 && !*c->doubt.what) {
+		c->doubt.at = at;
+		vsnprintf(c->doubt.what, sizeof(c->doubt.what), what, args);
+	}
 	va_end(args);
 }
 

@@ -93,6 +93,7 @@ struct census {
 	/* places where a chunk was just being split or merged, and its old state could still be read */
 	size_t repaired;
 	size_t differing;		/* of the allocators' own figures: those that disagree with ours */
+	struct census_problem doubt;	/* the first that is counted in `unsure` or `differing` */
 	struct census_problem problem;	/* the first */
 	size_t nproblems;
 };
@@ -104,6 +105,10 @@ void census_fini(struct census *c);
 /* Something is corrupt. The first problem is stored, all are counted. */
 __attribute__((format(printf, 3, 0)))
 void census_problem(struct census *c, taddr at, const char *what, va_list args);
+
+/* Something is guessed @n times, as at @at; or so many figures of the allocator disagree with ours. */
+void census_unsure(struct census *c, size_t n, taddr at, const char *why);
+void census_differs(struct census *c, size_t n, taddr at, const char *why);
 
 /*
  * Something does not fit together: if one of @at_work threads may be inside the allocator, it may be that,

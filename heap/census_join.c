@@ -164,6 +164,8 @@ static void join_figures(struct census *c, const struct census *more)
 	c->between += more->between;
 	c->foreign_bytes += more->foreign_bytes;
 	c->unseen_bytes += more->unseen_bytes;
+	if (!*c->doubt.what)
+		c->doubt = more->doubt;
 	c->unsure += more->unsure;
 	c->repaired += more->repaired;
 	c->differing += more->differing;
@@ -183,7 +185,7 @@ static int join_known(struct census *c, struct census *more)
 	if (overlaps)
 		drop_overlapping(c);
 	join_figures(c, more);
-	c->unsure += overlaps;
+	census_unsure(c, overlaps, 0, "memory that two allocators have");
 	return 0;
 }
 

@@ -89,7 +89,8 @@ def assert_exact(census):
     assert census["known"] and census["problems"] == 0, census["problem"]
     assert truth["busy"] == 0 and truth["blocks"] > 0
     assert (truth["missing"], truth["wrong_size"], truth["extra"]) == (0, 0, 0), truth
-    assert census["adds_up"] and census["unseen"] == 0 and census["repaired"] == 0
+    assert census["adds_up"], (census["doubt"], hex(census["doubt_at"]))
+    assert census["unseen"] == 0 and census["repaired"] == 0
 
 
 def total(element, kind):

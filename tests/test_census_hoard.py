@@ -25,8 +25,6 @@ HELD = {"oldmusl": ["-g", 3]}
 PARTS = {"tcmalloc": 3, "oldmusl": 3}
 # of 1000 changed bytes: how many may be unnoticed. Nothing counts blocks that have a mapping of their own
 UNNOTICED = {"oldmusl": 5}
-# one stop in so many finds it unfinished three times; on some machines threads are stopped in malloc that often
-UNFINISHED = {"mimalloc": 2}
 # instructions of one operation of its page heap, which is seen as unfinished
 PAGE_HEAP = {"tcmalloc": 300}
 
@@ -84,10 +82,9 @@ def test_random_stops_under_load(name):
             assert census["known"] and census["problems"] == 0, (census["problem"], hex(census["problem_at"]))
             if census["adds_up"]:
                 assert (truth["missing"], truth["wrong_size"]) == (0, 0) and truth["extra"] <= truth["allowed"], truth
-        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // UNFINISHED.get(name, 50)), "three times in a row"
+        assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 50), sorted(census["doubt"] for census in taken)
         assert sum(census["truth"]["busy"] for census in taken) > stops, "threads were at work"
-        if name not in UNFINISHED:
-            assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 5)
+        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 5)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -208,6 +208,13 @@ static bool may_pause_again(const struct scan_live *sc, const struct pause_had *
 	return sc->report->summary.run.stopped_seconds + longer / 1e9 <= (double)max_pause(sc->opt) / 1e9;
 }
 
+static void log_doubt(const struct census *c)
+{
+	const struct census_problem *p = *c->doubt.what ? &c->doubt : &c->problem;
+
+	log_verbose("the sums of the heap do not add up (" PRItaddr ": %s): another pause", p->at, p->what);
+}
+
 int scan_live(const struct scan_live *sc, int argc, char **argv)
 {
 	int r;
@@ -224,7 +231,7 @@ int scan_live(const struct scan_live *sc, int argc, char **argv)
 		if (r < 0 || !sc->census->known || census_adds_up(sc->census) || pauses == SCAN_PAUSES ||
 		    !may_pause_again(sc, &had))
 			break;
-		log_verbose("the sums of the heap do not add up: another pause");
+		log_doubt(sc->census);
 		census_fini(sc->census);
 		backing_fini(sc->backing);
 		snapshot_fini(sc->snapshot);

@@ -131,10 +131,6 @@ struct glibc {
 /* Something is inconsistent. The first problem is stored, all are counted. */
 __attribute__((format(printf, 3, 4))) void glibc_problem(struct glibc *g, taddr at, const char *what, ...);
 
-/* A thread's registers, without its stack and instruction pointers; zeros if they are not known. */
-#define GLIBC_REGS 15u
-void glibc_registers(const struct snapshot_thread *t, uint64_t out[GLIBC_REGS]);
-
 void glibc_fini(struct glibc *g);
 
 /* --- glibc_find.c --- */

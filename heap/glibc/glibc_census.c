@@ -86,8 +86,8 @@ static bool arena_adds_up(const struct census *c, size_t i)
 static void compare_figures(struct census *c)
 {
 	for (size_t i = 0; i < c->narenas; i++)
-		c->differing += !arena_adds_up(c, i);
-	c->differing += !census_mapped_add_up(c);
+		census_differs(c, !arena_adds_up(c, i), c->arenas[i].at, "an arena counts other bytes than it has");
+	census_differs(c, !census_mapped_add_up(c), 0, "malloc counts other mapped chunks than there are");
 }
 
 int glibc_census(const struct snapshot *s, struct census *c)

@@ -12,6 +12,7 @@
  *	the rest of a lost list		if a link in a tcache is overwritten: blocks that have the key
  */
 #include "heap/glibc/glibc.h"
+#include "heap/registers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -72,10 +73,10 @@ static void try_list(struct glibc *g, taddr chunk)
 
 static void try_hands(struct glibc *g, const struct snapshot_thread *t)
 {
-	uint64_t regs[GLIBC_REGS], word;
+	uint64_t regs[REGISTERS], word;
 
-	glibc_registers(t, regs);
-	for (size_t i = 0; i < GLIBC_REGS; i++)
+	registers_general(t, regs);
+	for (size_t i = 0; i < REGISTERS; i++)
 		try_list(g, regs[i]);
 	for (size_t i = 0; i < STACK_WORDS && snapshot_cursor_word(&g->cursor, t->sp + 8 * i, &word); i++)
 		try_list(g, word);

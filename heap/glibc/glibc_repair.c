@@ -19,6 +19,7 @@
  * between is not seen, and reported as unseen.
  */
 #include "heap/glibc/glibc_walk.h"
+#include "heap/registers.h"
 
 #include <stdlib.h>
 
@@ -112,14 +113,14 @@ static bool ends_at(struct walk *w, taddr from, taddr next)
  */
 static bool in_hand(struct walk *w, const struct snapshot_thread *t, taddr *next)
 {
-	uint64_t regs[GLIBC_REGS];
+	uint64_t regs[REGISTERS];
 	bool has = false;
 
-	glibc_registers(t, regs);
+	registers_general(t, regs);
 	*next = 0;
-	for (size_t k = 0; k < GLIBC_REGS; k++)
+	for (size_t k = 0; k < REGISTERS; k++)
 		has = has || regs[k] == w->before || regs[k] == w->before + 16;
-	for (size_t k = 0; k < GLIBC_REGS && has && !*next; k++) {
+	for (size_t k = 0; k < REGISTERS && has && !*next; k++) {
 		const uint64_t size = regs[k] & ~(uint64_t)GLIBC_FLAGS;
 
 		if (ends_at(w, w->before, w->at + size))
@@ -206,11 +207,11 @@ static int by_address(const void *a, const void *b)
 /* Addresses after w->at that registers of @t contain, or that are as far from it as a register says. */
 static size_t places_in(const struct walk *w, const struct snapshot_thread *t, taddr *out)
 {
-	uint64_t regs[GLIBC_REGS];
+	uint64_t regs[REGISTERS];
 	size_t n = 0;
 
-	glibc_registers(t, regs);
-	for (size_t i = 0; i < GLIBC_REGS; i++) {
+	registers_general(t, regs);
+	for (size_t i = 0; i < REGISTERS; i++) {
 		const uint64_t distance = regs[i] & ~(uint64_t)GLIBC_FLAGS;
 
 		out[n++] = regs[i];
@@ -223,7 +224,7 @@ static size_t places_in(const struct walk *w, const struct snapshot_thread *t, t
 /* The nearest place that a register gives and from which the sizes lead on; 0: none. */
 static taddr from_registers(struct walk *w)
 {
-	const size_t most = 3 * GLIBC_REGS * w->g->s->nthreads;
+	const size_t most = 3 * REGISTERS * w->g->s->nthreads;
 	taddr *places = calloc(most + 1, sizeof(*places)), found = 0;
 	uint64_t *dead = NULL;
 	size_t n = 0;
@@ -245,9 +246,9 @@ static taddr from_registers(struct walk *w)
 }
 
 /* Does one of the registers @r have this value? If @size, the flags of a size do not count. */
-static bool has_value(const uint64_t r[GLIBC_REGS], uint64_t value, bool size)
+static bool has_value(const uint64_t r[REGISTERS], uint64_t value, bool size)
 {
-	for (size_t i = 0; i < GLIBC_REGS; i++)
+	for (size_t i = 0; i < REGISTERS; i++)
 		if ((size ? r[i] & ~(uint64_t)GLIBC_FLAGS : r[i]) == value)
 			return true;
 	return false;
@@ -268,14 +269,14 @@ static uint64_t size_at(struct walk *w, taddr at)
  * If a thread with the registers @r has just made the chunk at @at smaller: is the rest's head not written
  * yet?
  */
-static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
+static void note_rest(struct walk *w, const uint64_t r[REGISTERS], taddr at)
 {
 	const uint64_t kept = size_at(w, at);
 	const taddr rest = at + kept;
 
 	if (!kept || !has_value(r, rest, false) || w->njoints == WALK_JOINTS)
 		return;
-	for (size_t i = 0; i < GLIBC_REGS; i++) {
+	for (size_t i = 0; i < REGISTERS; i++) {
 		const taddr end = r[i];
 
 		if (end < rest + GLIBC_MINSIZE || !size_at(w, end) || !has_value(r, end - rest, true) ||
@@ -289,10 +290,10 @@ static void note_rest(struct walk *w, const uint64_t r[GLIBC_REGS], taddr at)
 void walk_note_rests(struct walk *w)
 {
 	for (size_t i = 0; i < w->g->s->nthreads; i++) {
-		uint64_t r[GLIBC_REGS];
+		uint64_t r[REGISTERS];
 
-		glibc_registers(&w->g->s->threads[i], r);
-		for (size_t k = 0; k < GLIBC_REGS; k++)
+		registers_general(&w->g->s->threads[i], r);
+		for (size_t k = 0; k < REGISTERS; k++)
 			note_rest(w, r, r[k]);
 	}
 }
@@ -302,7 +303,7 @@ static bool skip_rest(struct walk *w)
 	const taddr next = w->before ? from_registers(w) : 0;
 
 	/* the rest belongs to no block, so it is not in use; but that all of this is the rest is a guess */
-	w->g->c->unsure += !!next;
+	census_unsure(w->g->c, !!next, w->at, "a chunk that is being divided");
 	return next && join(w, w->at, next);
 }
 

@@ -96,7 +96,7 @@ static const struct jemalloc_cached *cached_at(struct taking *t, taddr at)
 		if (c->at == at && !found)
 			found = c;
 		else if (!c->fresh)
-			j->c->unsure++;
+			census_unsure(j->c, 1, c->at, "a cache has a block that no slab has given out");
 	}
 	return found;
 }
@@ -112,7 +112,7 @@ static void take_block(struct taking *t, taddr at, uint64_t size)
 	} else if (c && !c->fresh) {
 		count(&t->arena->tcache, size);
 	} else {
-		j->c->unsure += c != NULL;
+		census_unsure(j->c, c != NULL, at, "a block that is just being put into a cache");
 		count(&t->arena->used, size);
 		j->no_memory |= !census_blocks_add(j->c, at, size);
 	}
@@ -146,7 +146,8 @@ static void take_slab(struct taking *t, const struct jemalloc_extent *x)
 	t->regions[class] += used;
 	j->shards |= x->bits >> j->version->shard_shift & 0x3f;
 	/* the two are changed one after the other */
-	j->c->unsure += n - used != extent_free(j, x->bits);
+	census_unsure(j->c, n - used != extent_free(j, x->bits), x->at,
+		      "a slab counts other free blocks than it has");
 }
 
 static void take_large(struct taking *t, const struct jemalloc_extent *x)

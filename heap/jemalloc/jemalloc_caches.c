@@ -18,6 +18,7 @@
 
 #include "base/grow.h"
 #include "heap/jemalloc/jemalloc_cache.h"
+#include "heap/registers.h"
 
 #define CACHES_MOST 100000u
 #define BINS_MOST 232u
@@ -90,10 +91,10 @@ static void find_caches(struct jemalloc *j)
 		if (t->known)
 			find_in_tls(j, t);
 		/* a thread that went on while its memory was copied */
-		j->c->unsure += !t->known || t->running;
+		census_unsure(j->c, !t->known || t->running, t->regs.fs_base, "a thread was not stopped");
 	}
 	/* without any, what is in caches would count as in use; that caches are off (tcache:false) cannot be seen */
-	j->c->unsure += !j->ncaches;
+	census_unsure(j->c, !j->ncaches, 0, "no thread's cache was found");
 	/* those that are added on the way have the same ring, or none */
 	for (size_t i = 0; i < j->ncaches; i++) {
 		const taddr next = next_cache(j, j->caches[i].at);
@@ -109,7 +110,7 @@ static void add_cached(struct jemalloc *j, struct jemalloc_cached c)
 {
 	/* more than there is memory for: caches that share it are none */
 	if (j->ncached > j->s->bytes / 8)
-		j->c->unsure++;
+		census_unsure(j->c, 1, c.at, "caches have more blocks than there is memory");
 	else if (grow_for(&j->cached, j->ncached, &j->cached_room, sizeof(*j->cached)) < 0)
 		j->no_memory = true;
 	else
@@ -123,7 +124,7 @@ static void add_own(struct jemalloc *j, taddr at)
 	uint64_t size;
 
 	if (!x) {
-		j->c->unsure++;
+		census_unsure(j->c, 1, at, "a cache lies in no extent");
 		return;
 	}
 	size = x->bits & EXTENT_SLAB ? jemalloc_size(extent_class(j->version, x->bits)) : 0;
@@ -139,21 +140,8 @@ static void add_slots(struct jemalloc *j, taddr lo, taddr hi)
 		if (block)
 			add_cached(j, (struct jemalloc_cached){ .at = block });
 		else
-			j->c->unsure++;
+			census_unsure(j->c, 1, at, "a cache has no block here");
 	}
-}
-
-/* Has a register of @t a value from @lo to @hi? */
-static bool register_in(const struct snapshot_thread *t, uint64_t lo, uint64_t hi)
-{
-	const struct user_regs_struct *r = &t->regs;
-	const uint64_t registers[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
-				       r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
-
-	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++)
-		if (registers[i] >= lo && registers[i] <= hi)
-			return true;
-	return false;
 }
 
 /* Does the thread run code of the file that jemalloc is in? */
@@ -176,15 +164,15 @@ static bool being_put(struct jemalloc *j, const struct jemalloc_cache *c, taddr 
 	const struct snapshot_thread *t = c->thread;
 	const taddr block = word(j, top);
 
-	return top < end && t && runs_own_code(j, t) && !register_in(t, block, block) &&
-	       (register_in(t, top, top + 8) || register_in(t, bin - BIN_BEFORE, bin + BIN) ||
-		register_in(t, bin - TSD_BINS, bin - TSD_BINS));
+	return top < end && t && runs_own_code(j, t) && !registers_have(t, block) &&
+	       (registers_have_in(t, top, top + 8) || registers_have_in(t, bin - BIN_BEFORE, bin + BIN) ||
+		registers_have(t, bin - TSD_BINS));
 }
 
 /* Has the thread a pointer to @bin in a register, or near the top of its stack? */
 static bool works_on(struct jemalloc *j, const struct snapshot_thread *t, taddr bin)
 {
-	if (register_in(t, bin, bin))
+	if (registers_have(t, bin))
 		return true;
 	for (unsigned i = 0; i < STACK_WORDS; i++)
 		if (word(j, t->sp + 8 * i) == bin)
@@ -219,7 +207,7 @@ static void take_stacks(struct jemalloc *j, const struct jemalloc_cache *c)
 		const taddr end = lo + (uint16_t)(empty - (uint16_t)lo);
 
 		if (head < lo || head > end || end == lo) {
-			j->c->unsure++;
+			census_unsure(j->c, 1, bin, "a cache's stack of blocks has no sense");
 			return;
 		}
 		add_slots(j, head + (being_put(j, c, bin, head, end) ? 8 : 0), end);
@@ -240,7 +228,7 @@ static taddr take_bin(struct jemalloc *j, const struct jemalloc_cache *c, taddr 
 	if (!end)
 		return 0;
 	if (end <= before || n > SLOTS_MOST || (before && n * 8 > end - before)) {
-		j->c->unsure++;
+		census_unsure(j->c, 1, bin, "a cache's stack of blocks has no sense");
 		return end;
 	}
 	add_slots(j, end - n * 8 + (being_put(j, c, bin, end - n * 8, end) ? 8 : 0), end);
@@ -281,7 +269,8 @@ static int by_address(const void *pa, const void *pb)
 static void note_unknown(struct jemalloc *j, const struct jemalloc_cache *c)
 {
 	for (size_t i = 0; i < j->s->nthreads && !c->thread; i++)
-		j->c->unsure += j->s->threads[i].known && runs_own_code(j, &j->s->threads[i]);
+		census_unsure(j->c, j->s->threads[i].known && runs_own_code(j, &j->s->threads[i]), c->at,
+			      "a thread may be changing this cache");
 }
 
 int jemalloc_list_cached(struct jemalloc *j)

@@ -121,7 +121,8 @@ static void take_element(struct walk *w, taddr page, const uint64_t *words)
 	}
 	if (x.lo != page) {
 		/* the end of one that is just being put together, or divided: no block of the program's */
-		j->c->unsure += extent_state(j, x.bits) == EXTENT_ACTIVE && page - x.lo < x.bytes;
+		census_unsure(j->c, extent_state(j, x.bits) == EXTENT_ACTIVE && page - x.lo < x.bytes, page,
+			      "an extent is being put together, or divided");
 		return;
 	}
 	if (!datamaps_cover(&j->s->maps, x.lo, x.lo + x.bytes)) {
@@ -132,7 +133,9 @@ static void take_element(struct walk *w, taddr page, const uint64_t *words)
 	}
 	x.taken = extent_state(j, x.bits) == EXTENT_ACTIVE && e.class != JEMALLOC_SIZES;
 	j->huge |= x.taken && x.bits & j->version->huge;
-	j->c->unsure += x.taken && (e.class != extent_class(j->version, x.bits) || e.slab != !!(x.bits & EXTENT_SLAB));
+	census_unsure(j->c, x.taken && (e.class != extent_class(j->version, x.bits) ||
+					e.slab != !!(x.bits & EXTENT_SLAB)), page,
+		      "the page map has another class of an extent than it has");
 	note_base(j, x.at);
 	w->next = x.lo + x.bytes;
 	if (grow_for(&j->extents, j->nextents, &j->extent_room, sizeof(*j->extents)) < 0)

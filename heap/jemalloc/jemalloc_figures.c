@@ -100,5 +100,5 @@ void jemalloc_compare_figures(struct jemalloc *j)
 			differing += n != j->regions[i * JEMALLOC_SMALL + k];
 		}
 	/* none at all: it was built without statistics */
-	j->c->differing += all ? differing : 0;
+	census_differs(j->c, all ? differing : 0, 0, "an arena counts other blocks in use than its slabs have");
 }

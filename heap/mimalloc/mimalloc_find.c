@@ -133,7 +133,7 @@ static void keep_own(struct mimalloc *g)
 		const struct mimalloc_segment *seg = &g->segments[i];
 		const bool own = (seg->cookie ^ seg->at) == g->cookie;
 
-		g->c->unsure += own != seg->plausible;
+		census_unsure(g->c, own != seg->plausible, seg->at, "a segment that is being made, or removed");
 		if (own && seg->plausible)
 			g->segments[kept++] = *seg;
 	}

@@ -86,7 +86,7 @@ static int read_pages_of(struct mimalloc *g, const struct mimalloc_segment *seg)
 		i += sl.count;
 	}
 	if (r == 0 && (used > seg->used ? used - seg->used : seg->used - used) > g->at_work)
-		g->c->differing++;
+		census_differs(g->c, 1, seg->at, "a segment counts other pages in use than it has");
 	return r;
 }
 

@@ -3,9 +3,16 @@
  * mimalloc_taken: a thread takes the list of what others have freed as a whole, and goes through it before it
  * counts. Then these blocks are in no list, and nothing leads to them but that thread's registers and the
  * frames of its stack that are mimalloc's.
+ *
+ *	the heap's list		certain: a flag of each page says that one of its blocks is in it
+ *	a page's list		the thread goes through it to its end, and is often stopped there: each block is
+ *				a cache miss. Meanwhile its registers have the page, the page's capacity, the
+ *				list's first block, the present one, and how many these are. At any other moment
+ *				it may as well be the program's own list, and the census does not add up.
  */
 #include "heap/atwork.h"
 #include "heap/mimalloc/mimalloc.h"
+#include "heap/registers.h"
 
 /* Words of a stack: its frames have up to 2 KiB; within how many the first of them must be. */
 #define WORDS 512u
@@ -109,50 +116,85 @@ static void take_delayed(struct mimalloc *g, const struct snapshot_thread *t, ta
 /* --- what a page's list had --- */
 
 /*
- * At least two blocks of one page, which the thread owns, to the end of a list: it may as well be the
- * program's own list.
+ * At least two blocks of one page, which the thread owns, to the end of a list: their page; NULL: it is no
+ * such list. The old list is put behind the new one before that becomes local_free.
  */
-static bool is_list_of_page(struct mimalloc *g, const struct snapshot_thread *t, taddr at)
+static struct mimalloc_page *page_of_list(struct mimalloc *g, const struct snapshot_thread *t, taddr at)
 {
 	uint64_t i;
-	const struct mimalloc_page *p = at ? mimalloc_page_of(g, at, &i) : NULL;
+	struct mimalloc_page *p = at ? mimalloc_page_of(g, at, &i) : NULL;
 	uint32_t n = 0;
 
 	if (!p || p->owner != t->regs.fs_base)
-		return false;
-	/* before the new list becomes local_free, the old one is put behind it */
+		return NULL;
 	while (at && at != p->local && n <= p->capacity) {
 		if (mimalloc_page_of(g, at, &i) != p || i >= p->capacity || mimalloc_is_free(g, p, i) ||
 		    !mimalloc_word(g, at, &at))
-			return false;
+			return NULL;
 		n++;
 	}
-	return (!at || at == p->local) && n > 1;
+	return (!at || at == p->local) && n > 1 ? p : NULL;
+}
+
+/* Is the thread counting the list of @p that begins at @at, and no longer at its first block? */
+static bool is_counting(struct mimalloc *g, const struct snapshot_thread *t, const struct mimalloc_page *p,
+			taddr at)
+{
+	if (!in_code(g, t->regs.rip) || !registers_have(t, p->at) || !registers_have(t, p->capacity))
+		return false;
+	for (uint32_t n = 2; mimalloc_word(g, at, &at) && at && at != p->local; n++)
+		if (registers_have(t, at) && registers_have(t, n))
+			return true;
+	return false;
+}
+
+static void take_list(struct mimalloc *g, struct mimalloc_page *p, taddr at)
+{
+	uint64_t i;
+
+	while (at && at != p->local && mimalloc_page_of(g, at, &i) == p && mimalloc_mark_free(g, p, i)) {
+		p->foreign++;
+		if (!mimalloc_word(g, at, &at))
+			return;
+	}
+}
+
+/* The list that the thread is counting, if it does. */
+static void take_counted(struct mimalloc *g, const struct snapshot_thread *t)
+{
+	uint64_t registers[REGISTERS];
+
+	registers_general(t, registers);
+	for (unsigned i = 0; i < REGISTERS; i++) {
+		struct mimalloc_page *p = page_of_list(g, t, registers[i]);
+
+		if (p && is_counting(g, t, p, registers[i]))
+			take_list(g, p, registers[i]);
+	}
 }
 
 /* --- all --- */
 
-static void look_at(struct mimalloc *g, const struct snapshot_thread *t, uint64_t word, bool *unsure)
+static bool look_at(struct mimalloc *g, const struct snapshot_thread *t, uint64_t word)
 {
 	take_delayed(g, t, word);
-	*unsure = *unsure || is_list_of_page(g, t, word & ~3ull);
+	return page_of_list(g, t, word & ~3ull);
 }
 
 static void look_in(struct mimalloc *g, const struct snapshot_thread *t)
 {
-	const struct user_regs_struct *r = &t->regs;
-	const uint64_t regs[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
-				  r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
 	const taddr end = g->own_file ? frames_end(g, t) : t->sp + WORDS * 8;
-	bool unsure = false;
-	uint64_t word;
+	uint64_t registers[REGISTERS], word;
+	size_t unsure = 0;
 
-	for (unsigned i = 0; i < sizeof(regs) / sizeof(*regs); i++)
-		look_at(g, t, regs[i], &unsure);
+	take_counted(g, t);
+	registers_general(t, registers);
+	for (unsigned i = 0; i < REGISTERS; i++)
+		unsure += look_at(g, t, registers[i]);
 	for (taddr at = t->sp; at < end; at += 8)
 		if (mimalloc_word(g, at, &word))
-			look_at(g, t, word, &unsure);
-	g->c->unsure += unsure;
+			unsure += look_at(g, t, word);
+	census_unsure(g->c, unsure, t->sp, "a thread may have taken the list of a page");
 }
 
 void mimalloc_look_for_taken(struct mimalloc *g)

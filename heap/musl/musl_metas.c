@@ -109,7 +109,7 @@ static void check_free(struct musl *g, const struct musl_group *gr, unsigned i)
 		return;
 	/* slot 0's may be 0 because nothing was ever written there */
 	if (snapshot_cursor_word(&g->cursor, b.addr - 8, &word) && word >> 32)
-		g->c->unsure++;
+		census_unsure(g->c, 1, b.addr, "a free slot has a block's head");
 }
 
 static int take_slots(struct musl *g, const struct musl_group *gr)
@@ -295,7 +295,7 @@ static void compare_slots(struct musl *g)
 {
 	for (unsigned i = 0; i < MUSL_CLASSES; i++)
 		if (differ(g->slots[i], g->context.usage[i], g->at_work * SLOTS_IN_HAND))
-			g->c->differing++;
+			census_differs(g->c, 1, g->at, "malloc counts other slots of a class than its groups have");
 }
 
 /* The length of the list of unused metas. false: it is no ring, as while a thread changes it. */
@@ -319,7 +319,7 @@ static void compare_unused(struct musl *g)
 	uint64_t n;
 
 	if (count_unused(g, &n) ? differ(n, g->unused_metas, g->at_work * METAS_IN_HAND) : !g->at_work)
-		g->c->differing++;
+		census_differs(g->c, 1, g->at, "malloc's list of unused metas has others than there are");
 }
 
 int musl_take_all(struct musl *g)
@@ -332,7 +332,7 @@ int musl_take_all(struct musl *g)
 	for (size_t i = 0; i < g->nareas && r == 0; i++)
 		r = take_area(g, g->areas[i]);
 	if (r == 0 && g->released > g->at_work * SLOTS_MOST)
-		g->c->unsure++;
+		census_unsure(g->c, 1, g->at, "blocks that their heads have no more");
 	compare_slots(g);
 	compare_unused(g);
 	return r;

@@ -59,7 +59,7 @@ static void compare_bins(struct oldmusl *g)
 	for (unsigned i = 0; i < OLDMUSL_BINS; i++)
 		n += count_bin(g, oldmusl_sentinel(g->at, i), most);
 	if ((n > found ? n - found : found - n) > g->at_work * IN_HAND)
-		g->c->differing++;
+		census_differs(g->c, 1, g->at, "malloc's lists have other free chunks than its regions");
 }
 
 int oldmusl_census(const struct snapshot *s, struct census *c)

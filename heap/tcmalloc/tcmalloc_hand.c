@@ -8,6 +8,7 @@
  * A chain looks like a list of the program's, so this is never certain.
  */
 #include "heap/atwork.h"
+#include "heap/registers.h"
 #include "heap/tcmalloc/tcmalloc.h"
 
 #define WORDS 128u
@@ -57,11 +58,10 @@ static bool is_chain(struct tcmalloc *g, const struct tcmalloc_cache *c, taddr a
 static bool has_chain(struct tcmalloc *g, const struct snapshot_thread *t)
 {
 	const struct tcmalloc_cache *c = cache_of(g, t);
-	const struct user_regs_struct *r = &t->regs;
-	const uint64_t registers[] = { r->rax, r->rbx, r->rcx, r->rdx, r->rsi, r->rdi, r->rbp, r->r8,
-				       r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15 };
+	uint64_t registers[REGISTERS];
 
-	for (size_t i = 0; i < sizeof(registers) / sizeof(*registers); i++)
+	registers_general(t, registers);
+	for (unsigned i = 0; i < REGISTERS; i++)
 		if (is_chain(g, c, registers[i]))
 			return true;
 	for (unsigned i = 0; i < WORDS; i++)
@@ -85,10 +85,11 @@ void tcmalloc_look_for_chains(struct tcmalloc *g)
 		const struct snapshot_thread *t = &g->s->threads[i];
 
 		/* what it has in its registers is not known */
-		g->c->unsure += !t->known || t->running;
+		census_unsure(g->c, !t->known || t->running, t->regs.fs_base, "a thread was not stopped");
 		if (t->known && atwork_is_in_file(g->s, t, g->file, g->data_lo, g->data_hi))
-			g->c->unsure += has_chain(g, t);
+			census_unsure(g->c, has_chain(g, t), t->sp, "a thread may be moving blocks");
 	}
 	for (size_t i = 0; i < g->ncaches; i++)
-		g->c->unsure += g->caches[i].lacks && !has_thread(g, &g->caches[i]);
+		census_unsure(g->c, g->caches[i].lacks && !has_thread(g, &g->caches[i]), g->caches[i].at,
+			      "a cache counts more blocks than it has, and its thread is not known");
 }

@@ -216,7 +216,7 @@ static void compare(struct walk *w)
 	}
 	a->walked_bytes = all;
 	a->top_bytes = w->bytes[1] + w->bytes[2];
-	g->c->differing += !same;
+	census_differs(g->c, !same, stats, "the page heap counts other bytes than its spans have");
 }
 
 int tcmalloc_list_spans(struct tcmalloc *g)

@@ -373,6 +373,8 @@ static void print_census(const struct census *c, const struct snapshot *s, doubl
 	print_text(c->layout);
 	printf(", \"problems\": %zu, \"problem_at\": %" PRIu64 ", \"problem\": ", c->nproblems, c->problem.at);
 	print_text(c->problem.what);
+	printf(", \"doubt_at\": %" PRIu64 ", \"doubt\": ", c->doubt.at);
+	print_text(c->doubt.what);
 	printf(", \"unread\": ");
 	print_text(c->unread);
 	printf(", \"adds_up\": %s, \"tries\": %d, \"seconds\": %.6f, \"threads\": %zu, \"bytes\": %" PRIu64

@@ -193,6 +193,43 @@ static void test_taken_from_a_page(void **state)
 	fini(&h, &c);
 }
 
+/*
+ * A thread goes through the list of a page, and counts: it is at the second block, and its registers have all of
+ * that. Without one of them it may as well be the program's list. The old list may be behind it.
+ */
+static void test_counted_list(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2 * 6; i++) {
+		struct heap h;
+		struct census c;
+		struct user_regs_struct *r;
+
+		init(&h);
+		enter(&h);
+		r = &h.m.s.threads[0].regs;
+		slice(&h, 1)[5] = 2;
+		if (i % 2)
+			link_to(&h, 5, 3);
+		r->rax = AT(4);
+		r->rdi = i / 2 == 1 ? AT(4) : AT(5);
+		r->rbx = SEGMENT + 264 + 80 + (i / 2 == 2 ? 80 : 0);
+		r->rsi = i / 2 == 3 ? 0 : 10;
+		r->rcx = i / 2 == 4 ? 3 : 2;
+		/* a function that mimalloc calls */
+		h.stack[0x148 / 8] = CODE + 0x200;
+		r->rip = i / 2 == 5 ? PROGRAM : r->rip;
+		take(&h, &c);
+		assert_int_equal(c.nproblems, 0);
+		assert_int_equal(census_adds_up(&c), i / 2 == 0);
+		if (i / 2 == 0)
+			assert_five(&c);
+		else
+			assert_int_equal(c.nblocks, 7);
+		fini(&h, &c);
+	}
+}
+
 /* memalign has given out an address inside of a block. */
 static void test_inner(void **state)
 {
@@ -257,7 +294,7 @@ int main(void)
 		cmocka_unit_test(test_blocks),		  cmocka_unit_test(test_taken_from_the_heap),
 		cmocka_unit_test(test_not_found),	  cmocka_unit_test(test_taken_from_a_page),
 		cmocka_unit_test(test_inner),		  cmocka_unit_test(test_corrupt),
-		cmocka_unit_test(test_no_cookie),
+		cmocka_unit_test(test_no_cookie),	  cmocka_unit_test(test_counted_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
