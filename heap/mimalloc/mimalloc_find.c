@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "heap/datamaps.h"
+#include "heap/datawords.h"
 #include "heap/mimalloc/mimalloc.h"
 
 #define COOKIE_IN_HEAP 2864u
@@ -95,29 +95,15 @@ static bool find_heap_in(struct mimalloc *g, taddr lo, taddr hi, uint64_t cookie
 	return false;
 }
 
-static bool find_heap_in_mapping(struct mimalloc *g, const struct mapping *m, uint64_t cookie)
-{
-	const struct snapshot *s = g->s;
-
-	for (size_t i = snapshot_piece_from(s, m->lo); i < s->npieces && s->pieces[i].lo < m->hi; i++) {
-		const struct snapshot_piece *p = &s->pieces[i];
-		const taddr lo = p->lo > m->lo ? p->lo : m->lo,
-			    hi = p->lo + p->size < m->hi ? p->lo + p->size : m->hi;
-
-		if (find_heap_in(g, lo, hi, cookie))
-			return true;
-	}
-	return false;
-}
-
 static bool find_heap(struct mimalloc *g, uint64_t cookie)
 {
-	struct datamaps data = datamaps_of(&g->s->maps);
-	const struct mapping *m;
+	struct datawords d = datawords_of(g->s);
 
-	while ((m = datamaps_next(&data, &g->file)))
-		if (find_heap_in_mapping(g, m, cookie))
+	while (datawords_next(&d))
+		if (find_heap_in(g, d.lo, d.hi, cookie)) {
+			g->file = d.file;
 			return true;
+		}
 	return false;
 }
 
@@ -152,7 +138,8 @@ int mimalloc_find(struct mimalloc *g)
 
 		while (k < ntried && tried[k] != cookie)
 			k++;
-		if (k < ntried || !g->segments[i].plausible)
+		/* 0: the heap would be among zeros */
+		if (!cookie || k < ntried || !g->segments[i].plausible)
 			continue;
 		if (find_heap(g, cookie)) {
 			keep_own(g);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * musl_find: where musl's malloc has its context: no symbol is needed, since a context is hard to mistake. It
- * begins with a secret, which is repeated at the beginning of each meta area, and every list of groups leads
- * into such areas. A program can have more than one only if it has more than one libc.
+ * begins with a secret, 64 random bits, which are repeated at the beginning of each meta area; the first area has as
+ * many metas as all, and every list of groups leads into such areas. A program can have more than one context only
+ * if it has more than one libc.
  */
 #include <errno.h>
 
-#include "heap/datamaps.h"
+#include "heap/datawords.h"
 #include "heap/musl/musl.h"
 
 #define PAGE SNAPSHOT_PAGE
+#define AREA_SLOTS 16u			/* in an area: how many metas it has room for */
 
 _Static_assert(sizeof(struct musl_context) == 928, "musl's own size");
 
@@ -19,6 +21,14 @@ static bool is_area(struct musl *g, taddr at, uint64_t secret)
 	uint64_t check;
 
 	return at && at % PAGE == 0 && snapshot_cursor_word(&g->cursor, at, &check) && check == secret;
+}
+
+static bool is_first_area(struct musl *g, taddr at, uint64_t secret)
+{
+	uint64_t slots;
+
+	return is_area(g, at, secret) && snapshot_cursor_word(&g->cursor, at + AREA_SLOTS, &slots) &&
+	       (uint32_t)slots == MUSL_AREA_SLOTS;
 }
 
 static bool lists_lead_to_areas(struct musl *g, const struct musl_context *x)
@@ -33,9 +43,9 @@ static bool is_context(struct musl *g, taddr at, struct musl_context *x)
 {
 	if (snapshot_read(g->s, at, x, sizeof(*x)) < 0)
 		return false;
-	return x->secret && x->init_done == 1 && x->last_area && x->last_area % PAGE == 0 &&
+	return x->secret > UINT32_MAX && x->init_done == 1 && x->last_area && x->last_area % PAGE == 0 &&
 	       x->area_shift < 48 && (x->brk == UINT64_MAX || x->brk % PAGE == 0) &&
-	       is_area(g, x->first_area, x->secret) && lists_lead_to_areas(g, x);
+	       is_first_area(g, x->first_area, x->secret) && lists_lead_to_areas(g, x);
 }
 
 /* A second context is another libc's: its blocks are not listed. */
@@ -56,7 +66,7 @@ static void search(struct musl *g, taddr lo, taddr hi, const struct mapping *fil
 {
 	struct musl_context x;
 
-	for (taddr at = (lo + 7) & ~7ull; at + sizeof(x) <= hi; at += 8) {
+	for (taddr at = (lo + 7) & ~7ull; at < hi; at += 8) {
 		uint64_t init, first;
 
 		if (!snapshot_cursor_word(&g->cursor, at + 8, &init) || (uint32_t)init != 1)
@@ -68,26 +78,12 @@ static void search(struct musl *g, taddr lo, taddr hi, const struct mapping *fil
 	}
 }
 
-/* Only what is in the snapshot: the rest was never written. */
-static void search_mapping(struct musl *g, const struct mapping *m, const struct mapping *file)
-{
-	const struct snapshot *s = g->s;
-
-	for (size_t i = snapshot_piece_from(s, m->lo); i < s->npieces && s->pieces[i].lo < m->hi; i++) {
-		const struct snapshot_piece *p = &s->pieces[i];
-		/* the context may begin in the file's mapping and end in the anonymous one behind it */
-		const taddr lo = p->lo > m->lo ? p->lo : m->lo, end = p->lo + p->size;
-
-		search(g, lo, end < m->hi + sizeof(struct musl_context) ? end : m->hi + 8, file);
-	}
-}
-
 int musl_find(struct musl *g)
 {
-	struct datamaps data = datamaps_of(&g->s->maps);
-	const struct mapping *m, *file;
+	struct datawords d = datawords_of(g->s);
 
-	while ((m = datamaps_next(&data, &file)))
-		search_mapping(g, m, file);
+	/* a context may begin in the file's mapping and end in the anonymous one behind it */
+	while (datawords_next(&d))
+		search(g, d.lo, d.hi, d.file);
 	return g->at ? 0 : -ENOENT;
 }

@@ -2,13 +2,16 @@
 /*
  * oldmusl_find: where musl's old malloc has its state: no symbol is needed. An array of 64 bins, each with a lock,
  * the first and the last free chunk, is hard to mistake: the chunks lead back to their bin, an empty one leads to
- * itself, and one that was never used is zero. At least one must have a chunk whose size is there twice. Before
- * the bins is a map of them, with a bit of each that has chunks: without it, a list of another allocator among
- * zeros would do.
+ * itself, and one that was never used is zero. At least one must have a chunk of the bin's size, which is there
+ * twice. Before the bins is a map of them, with a bit of each that has chunks.
+ *
+ * A list of another allocator among zeros must not do: tcmalloc's free spans have next and previous at the same
+ * distances, and their length in pages where a chunk has its size. Where that was 8, it was "there twice", as
+ * the word 8 bytes further is the same; so the size must be a chunk's, and the bin's.
  */
 #include <errno.h>
 
-#include "heap/datamaps.h"
+#include "heap/datawords.h"
 #include "heap/musl/oldmusl.h"
 
 #define BIN 24u
@@ -23,12 +26,24 @@ static bool is_word(struct oldmusl *g, taddr at, uint64_t value)
 	return snapshot_cursor_word(&g->cursor, at, &word) && word == value;
 }
 
-static bool is_free_chunk(struct oldmusl *g, taddr at)
+/* The bin for chunks of this size: one for each of the smallest, then four for each power of two. */
+static unsigned bin_of(uint64_t size)
+{
+	const uint64_t n = size / OLDMUSL_UNIT - 1;
+	const unsigned power = n ? 63 - (unsigned)__builtin_clzll(n) : 0;
+
+	if (n <= 32)
+		return (unsigned)n;
+	return n > 0x1c00 ? OLDMUSL_BINS - 1 : 12 + 4 * power + (n >> (power - 2) & 3);
+}
+
+/* Is there a free chunk, of bin number @i? */
+static bool is_free_chunk(struct oldmusl *g, taddr at, unsigned i)
 {
 	struct oldmusl_chunk c, next;
 
-	return at % OLDMUSL_UNIT == 16 && oldmusl_read(g, at, &c) && !oldmusl_is_used(c.size) && c.size &&
-	       oldmusl_read(g, at + c.size, &next) && next.before == c.size;
+	return at % OLDMUSL_UNIT == 16 && oldmusl_read(g, at, &c) && c.size && c.size % OLDMUSL_UNIT == 0 &&
+	       bin_of(c.size) == i && oldmusl_read(g, at + c.size, &next) && next.before == c.size;
 }
 
 enum bin_look { BIN_UNUSED, BIN_EMPTY, BIN_FULL, BIN_TORN, BIN_NONE };
@@ -48,7 +63,7 @@ static enum bin_look look_at_bin(struct oldmusl *g, taddr state, unsigned i)
 		return BIN_EMPTY;
 	if (head % 8 || tail % 8)
 		return BIN_NONE;
-	if (is_word(g, head + PREV, sentinel) && is_word(g, tail + NEXT, sentinel) && is_free_chunk(g, head))
+	if (is_word(g, head + PREV, sentinel) && is_word(g, tail + NEXT, sentinel) && is_free_chunk(g, head, i))
 		return BIN_FULL;
 	return BIN_TORN;
 }
@@ -110,19 +125,11 @@ static taddr look_at(struct oldmusl *g, taddr at, const struct mapping *file)
 
 int oldmusl_find(struct oldmusl *g)
 {
-	const struct snapshot *s = g->s;
-	struct datamaps data = datamaps_of(&s->maps);
-	const struct mapping *m, *file;
-	taddr next = 0;
+	struct datawords d = datawords_of(g->s);
+	taddr at = 0;
 
-	while ((m = datamaps_next(&data, &file)))
-		for (size_t i = snapshot_piece_from(s, m->lo); i < s->npieces && s->pieces[i].lo < m->hi; i++) {
-			const struct snapshot_piece *p = &s->pieces[i];
-			const taddr lo = p->lo > m->lo ? p->lo : m->lo;
-			const taddr end = p->lo + p->size < m->hi ? p->lo + p->size : m->hi;
-
-			for (taddr at = next > lo ? next : lo; at < end; at = next)
-				next = look_at(g, at, file);
-		}
+	while (datawords_next(&d))
+		for (at = at > d.lo ? at : d.lo; at < d.hi;)
+			at = look_at(g, at, d.file);
 	return g->at ? 0 : -ENOENT;
 }

@@ -64,6 +64,7 @@ static void init(struct heap *h)
 	h->group = example_map(&h->m, GROUP, 0x1000, "rw-p", "");
 	h->large = example_map(&h->m, LARGE, 0x21000, "rw-p", "");
 	h->context->secret = h->area[0] = SECRET;
+	h->area[2] = MUSL_AREA_SLOTS;
 	h->context->init_done = 1;
 	h->context->first_area = h->context->last_area = AREA;
 	h->context->next_meta = AREA + MUSL_AREA_HEAD + 2 * MUSL_META;
