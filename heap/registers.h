@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registers: the general registers of a stopped thread but its stack pointer. What an allocator has just taken
- * out of one list, and not put into another yet, is in one of them. (For roots: heap/reach/roots.h.)
+ * registers: the general registers of a stopped thread but its stack pointer. What an allocator has just
+ * taken out of one list, and not put into another yet, is in one of them. (For roots: heap/reach/roots.h.)
  */
 #ifndef MM_REGISTERS_H
 #define MM_REGISTERS_H

@@ -49,14 +49,12 @@ static int setup(void **state)
 	assert_ptr_not_equal(u.shared, MAP_FAILED);
 	ring_init(&u.shared->ring, u.shared->ring_bytes, OURS);
 	uprobe_calls_init(&u.calls);
-	addrmap_init(&u.chains, sizeof(struct uprobe_chain));
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	addrmap_fini(&u.chains);
 	uprobe_calls_fini(&u.calls);
 	munmap(u.shared, sizeof(*u.shared));
 	return 0;
