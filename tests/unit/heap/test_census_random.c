@@ -22,7 +22,6 @@
 #define HEAP 0x20000000000u		/* where mimalloc could have a segment, too */
 #define HEAP_BYTES 0x20000u
 #define IMAGES 3000u
-#define OBJECTS 200u
 
 struct image {
 	struct memory_example m;
@@ -55,13 +54,17 @@ static taddr any_place(struct image *im)
 
 static uint64_t small(struct image *im)
 {
-	return below(im, 4) ? below(im, 70) : below(im, 70) * 32;
+	const uint64_t kind = below(im, 3);
+
+	return kind == 0 ? UINT64_C(1) << below(im, 8) : below(im, 70) * (kind == 1 ? 1 : 32);
 }
 
 /* A ring of up to five nodes, with next and previous at any distance, and numbers beside them. */
 static void put_ring(struct image *im)
 {
-	const unsigned n = 1 + (unsigned)below(im, 5), next = (unsigned)below(im, 6), prev = (unsigned)below(im, 6);
+	const bool usual = below(im, 2);	/* where chunks and spans have links */
+	const unsigned n = 1 + (unsigned)below(im, 5), next = usual ? 2 : (unsigned)below(im, 6),
+		       prev = usual ? 3 : (unsigned)below(im, 6);
 	taddr nodes[5];
 
 	for (unsigned i = 0; i < n; i++) {
@@ -111,7 +114,8 @@ static void make(struct image *im, unsigned number)
 	example_init(&im->m);
 	im->data = example_map(&im->m, DATA, DATA_BYTES, "rw-p", "/bin/program");
 	im->heap = example_map(&im->m, HEAP, HEAP_BYTES, "rw-p", "");
-	for (unsigned i = 0; i < OBJECTS; i++)
+	/* a few among zeros, or many */
+	for (uint64_t n = 2 + below(im, UINT64_C(1) << below(im, 9)); n; n--)
 		put[below(im, sizeof(put) / sizeof(*put))](im);
 	example_thread(&im->m, 1000, 0x7ffc00001000)->regs.orig_rax = number % 2 ? UINT64_MAX : SYS_read;
 	im->m.s.threads[0].regs.fs_base = HEAP + 0x1000;
