@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from harness import ended, last_for, random_moment, rounds, slept_so_often, wait_for
+from harness import children, comm, ended, last_for, random_moment, rounds, slept_so_often, wait_for
 from untouched import assert_code_whole, assert_untouched, code_differences, wait_untraced
 
 ALL_GONE = 1.0  # seconds after its death within which every trap is lifted
@@ -119,6 +119,51 @@ def test_keeper_killed_as_it_ends(victim, attach):
         run.wait()
         assert "the keeper was killed" in run.said(), run.said()
         assert_let_go(target)
+    target.end()
+
+
+def kill_keeper_when(run, there):
+    """Once there() is true mmattach stands still, so that its keeper is killed at that moment. Was it?"""
+    while not there() and run.alive():
+        pass
+    os.kill(run.pid, signal.SIGSTOP)
+    keeper = [pid for pid in children(run.pid) if comm(pid) == "mm-keeper" and not ended(pid)]
+    hit = there() and len(keeper) == 1
+    for pid in keeper:
+        os.kill(pid, signal.SIGKILL)
+    os.kill(run.pid, signal.SIGCONT)
+    run.wait()
+    return hit
+
+
+def until_hit(one_round, times):
+    """It was possible to kill it at the right moment so often."""
+    hits = 0
+    for _ in range(20 * times):
+        hits += one_round()
+        if hits >= times:
+            return
+    raise AssertionError(f"only {hits} of {times}")
+
+
+def test_keeper_killed_in_the_pause_for_verdicts(victim, attach):
+    """The watch has ended before that, and its traps are still planted."""
+    target = victim("hot", 0, 4)
+    state = pathlib.Path(f"/proc/{target.pid}/stat")
+
+    def in_pause():
+        return b") t " in state.read_bytes()
+
+    def one_round():
+        run = attach(target, "--verdicts", "yes")
+        assert not in_pause()
+        run.interrupt()
+        hit = kill_keeper_when(run, in_pause)
+        assert not hit or "the keeper was killed" in run.said(), run.said()
+        assert_let_go(target)
+        return hit
+
+    until_hit(one_round, rounds(3, 300))
     target.end()
 
 
