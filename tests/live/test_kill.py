@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sudden death: of mmattach at any moment, and of its keeper. The target lives on."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -126,12 +127,13 @@ def kill_keeper_when(run, there):
     """Once there() is true mmattach stands still, so that its keeper is killed at that moment. Was it?"""
     while not there() and run.alive():
         pass
-    os.kill(run.pid, signal.SIGSTOP)
+    run.process.send_signal(signal.SIGSTOP)  # not if it was found ended
     keeper = [pid for pid in children(run.pid) if comm(pid) == "mm-keeper" and not ended(pid)]
     hit = there() and len(keeper) == 1
     for pid in keeper:
-        os.kill(pid, signal.SIGKILL)
-    os.kill(run.pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    run.process.send_signal(signal.SIGCONT)
     run.wait()
     return hit
 
