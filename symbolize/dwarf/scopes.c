@@ -155,6 +155,12 @@ static void enter(struct scopes *s, Dwarf_Die *die, const struct place *at)
 	case DW_TAG_namespace:
 		enter_group(s, die, at);
 		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_union_type:
+		if (s->code_in_types)
+			enter_group(s, die, at);
+		break;
 	case DW_TAG_imported_unit:
 		enter_import(s, die, at);
 		break;
@@ -185,6 +191,7 @@ int scopes_walk(struct scopes *s, Dwarf_Die *unit, const taddr *addrs, size_t n)
 	s->n = 0;
 	s->owners = UNIT_OWNER;
 	s->err = 0;
+	s->code_in_types = dwarf_srclang(unit) == DW_LANG_Rust;
 	for (size_t i = 0; i < n; i++) {
 		s->owner[i] = UNIT_OWNER;
 		s->innermost[i] = SCOPE_NONE;

@@ -5,7 +5,7 @@
  * The unit's DIEs are walked once for all its addresses: a DIE with code claims those of its parent's
  * addresses that are in its ranges; a DIE that claims none is not entered. The first claim counts, as in
  * libdw's dwarf_getscopes. Unlike there, functions inside a namespace are found (Rust puts all its functions
- * into namespaces).
+ * into namespaces; and older ones, as Debian 12 has, methods into their types).
  *
  * Imported units (dwz) are walked as if they were part of the importing unit, and not again if they had no
  * code.
@@ -42,6 +42,7 @@ struct scopes {
 	uint32_t owners;
 	const taddr *addrs;	/* sorted */
 	size_t naddrs;
+	bool code_in_types;	/* of this unit's language */
 	struct addrmap barren;	/* imported units without code */
 	uint64_t budget;	/* of DIEs; 0: used up */
 	int err;
