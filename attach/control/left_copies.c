@@ -10,6 +10,7 @@
 #include "attach/target/target.h"
 #include "base/cleanup.h"
 
+#define STEP_NS 10000000u	/* of a process's time of start */
 #define DEEPEST 16	/* generations: of what is forked within milliseconds */
 
 struct look {
@@ -71,10 +72,25 @@ static void look_at_children(const struct look *l, pid_t pid)
 	(void)procfs_each_task(pid, look_at_task, &children);
 }
 
-/* If the target has ended too, nothing shows what a copy of it is. */
-static bool is_left_in_slot(const struct look *l, pid_t pid)
+static uint64_t clock_ns(clockid_t clock)
 {
-	return (!l->stack || is_copy(l, pid)) && !has_tracer(pid);
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Is the process that has the number of the slot's copy still that? One that was started before the copy was seen
+ * is. (Not by its stack: the target may have executed another program since.)
+ */
+static bool is_left_in_slot(const struct look *l, const struct slot *s)
+{
+	const uint64_t suspended_ns = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+	struct procstat st;
+
+	return procstat_read(l->proc, s->pid, &st) == 0 && st.start_ns <= s->born_ns + suspended_ns + STEP_NS &&
+	       !has_tracer(s->pid);
 }
 
 static void look_at_slots(const struct look *l, const struct slots *slots, pid_t keeper)
@@ -84,7 +100,7 @@ static void look_at_slots(const struct look *l, const struct slots *slots, pid_t
 		const uint32_t state = atomic_load(&s->state);
 
 		if ((state == SLOT_OFFERED || state == SLOT_CLAIMED) && s->keeper == keeper &&
-		    is_left_in_slot(l, s->pid))
+		    is_left_in_slot(l, s))
 			lift_in(l, s->pid);
 	}
 }

@@ -166,7 +166,10 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	struct block_birth birth;
 
 	/* a vfork child's own site, or one of a module that is gone */
-	if (!site || !hit->regs.rax)
+	if (!site)
+		return;
+	site->passes++;
+	if (!hit->regs.rax)
 		return;
 	if (site->role == SAMPLING_TRIAL) {
 		s->tally->out_of_memory |=

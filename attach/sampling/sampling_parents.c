@@ -9,7 +9,7 @@
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 5u		/* so often the function must have called malloc just before it returned, */
+#define FRESH 12u		/* so often the function must have called malloc just before it returned, */
 #define STALE 2u		/* and less often it may have not */
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* so many times it must have returned the block */
@@ -184,11 +184,12 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 		return;
 	for (uint32_t k = 0; k < SAMPLING_TRIALS; k++) {
 		struct sampling_trial *t = &p->trials[(p->next + k) % SAMPLING_TRIALS];
+		const struct sampling_site *site = t->function && t->nouter ? to_be_held(p, t) : NULL;
 
-		if (!t->function || !t->nouter || to_be_held(p, t)->number == SAMPLING_NONE)
+		t->holds += site != NULL;
+		if (!site || site->number == SAMPLING_NONE || (t->checking && site->role != SAMPLING_TRIAL))
 			continue;
-		sampling_sites_hold(p->sites, to_be_held(p, t), HOLDS);
-		t->holds++;
+		sampling_sites_hold(p->sites, site, HOLDS);
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
@@ -221,35 +222,52 @@ static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, st
 	return link_lead(p->sites->planting->link, hit, outer->number);
 }
 
-static uint32_t closed(const struct sampling_parents *p)
+static struct sampling_lifts lifts_of(const struct sampling_parents *p, const struct sampling_site *inner)
 {
-	return atomic_load(&p->sites->planting->link->shared->budget.closed);
+	struct shared *sh = p->sites->planting->link->shared;
+
+	return (struct sampling_lifts){ inner->passes, atomic_load(&sh->budget.closed),
+					atomic_load(&sh->counts.dropped) };
 }
 
 /* The thread, which is held at a caller, must run into the inner site the next time that it allocates there. */
 static int lead_back(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit)
 {
-	const struct sampling_site *inner = &p->sites->all[t->inner];
-	const struct sampling_last last = { .function = t->function, .hits = inner->records, .closed = closed(p) };
+	struct sampling_site *inner = &p->sites->all[t->inner];
+	const struct sampling_last last = { .function = t->function, .lifts = lifts_of(p, inner) };
 
+	/* other threads' hits must not lift it at once */
+	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA, inner->period_ms);
 	return inner->number != SAMPLING_NONE && link_lead(p->sites->planting->link, hit, inner->number)
 		       ? addrmap_put(&p->last, hit->head.tid, &last)
 		       : 0;
+}
+
+/* Does what the thread does next show something of the function? If so, it may be led to its caller now. */
+static bool is_of_use(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit,
+		      taddr caller, bool led)
+{
+	struct sampling_site *outer = t ? outer_at(p, t, caller) : NULL;
+
+	if (!outer || t->checking)
+		return outer && led;
+	return hit->head.flags & RECORD_HELD && lead_to(p, hit, outer);
 }
 
 int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit,
 			      const struct block_birth *block, taddr caller)
 {
 	const struct sampling_trial *t = trial_of(p, i, caller, hit->head.time_ns);
-	struct sampling_site *outer = t ? outer_at(p, t, caller) : NULL;
-	const struct sampling_last last = { .function = p->sites->all[i].function, .block = block->addr,
-					    .size = block->bytes, .time_ns = hit->head.time_ns,
-					    .has_start = block->has_start };
+	const taddr function = p->sites->all[i].function;
+	struct sampling_last last;
 
-	/* of another function, perhaps: it has left that unseen */
-	addrmap_del(&p->last, hit->head.tid, NULL);
-	if (!outer || (!t->checking && !(hit->head.flags & RECORD_HELD && lead_to(p, hit, outer))))
+	/* if it had a block, or was led to another function: it has left that unseen */
+	last.led = addrmap_del(&p->last, hit->head.tid, &last) && last.function == function && !last.block;
+	if (!is_of_use(p, t, hit, caller, last.led))
 		return 0;
+	last = (struct sampling_last){ .function = function, .block = block->addr, .led = last.led,
+				       .size = block->bytes, .time_ns = hit->head.time_ns,
+				       .has_start = block->has_start };
 	return addrmap_put(&p->last, hit->head.tid, &last);
 }
 
@@ -300,23 +318,24 @@ static bool has_one_site(const struct sampling_parents *p, taddr function)
 	return n == 1;
 }
 
+static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts *b)
+{
+	return a->hits == b->hits && a->closed == b->closed && a->dropped == b->dropped;
+}
+
 /*
  * Has the thread allocated in the function since it was held at the caller? If not, the trap at the inner site must
- * have been there all the time: nothing lifts it but a hit, of any thread, or that the budget is spent.
+ * have been there all the time, and there must be no other.
  */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct sampling_last *last,
 		  const struct record_hit *hit)
 {
-	const struct sampling_site *inner = &p->sites->all[t->inner];
+	const struct sampling_lifts now = lifts_of(p, &p->sites->all[t->inner]);
 	uint64_t delta;
 
-	if (last->block) {
-		t->fresh += is_block(t, last, hit, &delta);
-		return;
-	}
-	if (inner->records != last->hits || closed(p) != last->closed)
-		return;
-	if (has_one_site(p, t->function))
+	if (last->block)
+		t->fresh += last->led && is_block(t, last, hit, &delta);
+	else if (is_same(&now, &last->lifts) && has_one_site(p, t->function))
 		t->stale++;
 	else
 		t->unclear++;

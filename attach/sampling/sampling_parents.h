@@ -13,8 +13,9 @@
  * anything else, the function around S returns its blocks to its caller.
  *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
- * at S is planted: each must run into S before it returns to A again, and return with the block from there. Then
- * A and all its other callers become sites. From then on S is sampled now and then, for callers that were not
+ * at S is planted: each must run into S before it returns to A again, and return with the block from there. (Only
+ * these threads count: one that is first seen at S has allocated in any case.) Then A and all its other callers
+ * become sites. From then on S is sampled now and then, for callers that were not
  * found: a call through a pointer may reach another function the next time, so that there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
@@ -48,17 +49,26 @@ struct sampling_trial {
 	uint32_t same, other;	/* how often it returned that address; something else */
 	/* it has returned the block often enough; now: does it call the allocator each time? */
 	bool checking;
-	uint32_t holds;		/* so often a thread was to be held since */
-	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, at another site in it */
+	uint32_t holds;		/* so often a thread was to be held */
+	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, unseen */
 	uint64_t until_ns;
+};
+
+/* What may have lifted the trap of an inner site: hits there; the budget was spent; hits that were lost. */
+struct sampling_lifts {
+	uint64_t hits, closed, dropped;
 };
 
 /* A thread is inside the function, or will be next. */
 struct sampling_last {
 	taddr function;
-	taddr block;		/* what it got there; 0: it is still at the caller, where it was held, and */
-	uint64_t hits;		/* as often the inner site had been hit when its trap was planted, */
-	uint32_t closed;	/* and traps had been lifted as the budget was spent */
+	/*
+	 * what it got there; 0: it is still at the caller, where it was held until the trap of the inner site was
+	 * planted
+	 */
+	taddr block;
+	bool led;		/* it was held like that before it got the block */
+	struct sampling_lifts lifts;	/* block 0: those until then */
 	uint64_t size, time_ns;
 	bool has_start;		/* as in struct block_birth */
 };

@@ -53,6 +53,7 @@ struct sampling_site {
 	struct sampling_spans exposed;	/* exposure in us, by when it was at the earliest */
 	uint64_t exposed_us;		/* how much of its exposure is noted in `exposed` */
 	uint64_t records;		/* hits that reached us: more than a meter counts (site_stats.h) */
+	uint64_t passes;		/* the same, also of calls that have failed */
 	uint64_t unknown;		/* inner: of these, by callers that have no trap */
 	uint32_t nstacks;		/* stacks that lead to it */
 	bool has_caller;		/* one of these shows the caller of the function around it; */

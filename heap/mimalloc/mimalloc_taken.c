@@ -142,8 +142,9 @@ static bool is_counting(struct mimalloc *g, const struct snapshot_thread *t, con
 {
 	if (!in_code(g, t->regs.rip) || !registers_have(t, p->at) || !registers_have(t, p->capacity))
 		return false;
+	/* one register cannot be both */
 	for (uint32_t n = 2; mimalloc_word(g, at, &at) && at && at != p->local; n++)
-		if (registers_have(t, at) && registers_have(t, n))
+		if (n != p->capacity && registers_have(t, at) && registers_have(t, n))
 			return true;
 	return false;
 }

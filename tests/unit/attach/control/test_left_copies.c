@@ -15,10 +15,12 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#define SECOND 1000000000ull
 #define KEEPER 1000	/* its number; no process is asked */
 
 static volatile pid_t here;
@@ -80,10 +82,19 @@ static int teardown(void **state)
 	return 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static void put(uint32_t i, enum slot_state state, pid_t keeper, pid_t pid)
 {
 	slots->all[i].pid = pid;
 	slots->all[i].keeper = keeper;
+	slots->all[i].born_ns = now_ns();
 	atomic_store(&slots->all[i].state, state);
 }
 
@@ -131,8 +142,17 @@ static void not_where_another_tracer_is(void **state)
 	assert_int_equal(lifts(copy), 0);
 }
 
-/* Or one that runs another program: its stack begins elsewhere. */
-static void not_in_another_program(void **state)
+/* Or was started since the copy was seen. */
+static void not_in_a_later_process(void **state)
+{
+	(void)state;
+	put(0, SLOT_OFFERED, KEEPER, copy);
+	slots->all[0].born_ns -= SECOND;
+	assert_int_equal(lifts(copy), 0);
+}
+
+/* The target executes another program, so that its stack does not begin where that of the copy does. */
+static void of_a_target_that_runs_another_program(void **state)
 {
 	pid_t other = fork();
 	int status;
@@ -147,9 +167,10 @@ static void not_in_another_program(void **state)
 	assert_int_equal(waitpid(other, &status, 0), other);
 	assert_true(WIFSTOPPED(status));
 	assert_int_equal(ptrace(PTRACE_DETACH, other, NULL, NULL), 0);
-	put(0, SLOT_OFFERED, KEEPER, other);
-	assert_int_equal(lifts(other), 0);
-	end(other);
+	end(target);
+	target = other;
+	put(0, SLOT_OFFERED, KEEPER, copy);
+	assert_int_equal(lifts(copy), 1);
 }
 
 /* The keeper and the target were killed: what the slots have may have traps all the same. */
@@ -184,7 +205,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(in_slots_of_the_keeper, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_where_another_tracer_is, setup, teardown),
-		cmocka_unit_test_setup_teardown(not_in_another_program, setup, teardown),
+		cmocka_unit_test_setup_teardown(not_in_a_later_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(of_a_target_that_runs_another_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(of_a_target_that_has_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(in_what_it_has_forked, setup, teardown),
 	};

@@ -99,7 +99,7 @@ static void site_hit(taddr caller)
 	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN } };
 	const struct block_birth block = { .addr = BLOCK, .bytes = SIZE };
 
-	sites.all[INNER].records++;
+	sites.all[INNER].passes++;
 	assert_int_equal(sampling_parents_site_hit(&parents, INNER, &hit, &block, caller), 0);
 }
 
@@ -380,8 +380,9 @@ static struct sampling_trial *checking(void)
 static void led_back(uint32_t tid)
 {
 	const struct sampling_last last = {
-		.function = sites.all[INNER].function, .hits = sites.all[INNER].records,
-		.closed = atomic_load(&keeper.shared->budget.closed),
+		.function = sites.all[INNER].function,
+		.lifts = { sites.all[INNER].passes, atomic_load(&keeper.shared->budget.closed),
+			   atomic_load(&keeper.shared->counts.dropped) },
 	};
 
 	assert_int_equal(addrmap_put(&parents.last, tid, &last), 0);
@@ -394,19 +395,22 @@ static void returns(uint32_t tid, uint64_t what)
 	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
 }
 
-static void allocates_each_time(void **state)
+static void allocates(unsigned times)
 {
-	(void)state;
-	checking();
-	for (int i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < times; i++) {
 		led_back(TID);
 		site_hit(sites.all[OUTER].addr);
 		returns(TID, BLOCK);
 	}
+}
+
+static void allocates_each_time(void **state)
+{
+	(void)state;
+	checking();
+	allocates(11);
 	assert_int_equal(decided(BEGIN + SECOND), -1);
-	/* whether the thread was held before does not matter */
-	site_hit(sites.all[OUTER].addr);
-	returns(TID, BLOCK);
+	allocates(1);
 	assert_int_equal(decided(BEGIN + SECOND), 1);
 	assert_int_equal(sites.all[INNER].role, SAMPLING_INNER);
 	assert_true(targets.n == 2 && targets.all[1].home == home &&
@@ -422,10 +426,7 @@ static void returns_what_it_has(void **state)
 	struct sampling_trial *t = checking();
 
 	(void)state;
-	for (int i = 0; i < 6; i++) {
-		site_hit(sites.all[OUTER].addr);
-		returns(TID, BLOCK);
-	}
+	allocates(6);
 	led_back(TID);
 	returns(TID, BLOCK);
 	assert_true(t->fresh == 6 && t->stale == 1);
@@ -436,7 +437,24 @@ static void returns_what_it_has(void **state)
 	assert_int_equal(sites.all[INNER].tries, 4);
 }
 
-/* Another thread may have lifted the trap by its hit; or the budget was spent. */
+/* A thread that is first seen where it allocates does not show how often it does not. */
+static void threads_that_were_not_led(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		site_hit(sites.all[OUTER].addr);
+		returns(TID, BLOCK);
+	}
+	led_back(TID);
+	site_hit(sites.all[OUTER].addr);
+	site_hit(sites.all[OUTER].addr);	/* it was not seen as it returned between */
+	returns(TID, BLOCK);
+	assert_true(!t->fresh && !t->stale && !t->unclear);
+}
+
+/* Another thread may have lifted the trap by its hit; the budget was spent; a hit was lost. */
 static void the_trap_may_have_been_lifted(void **state)
 {
 	struct sampling_trial *t = checking();
@@ -448,7 +466,10 @@ static void the_trap_may_have_been_lifted(void **state)
 	led_back(TID);
 	atomic_store(&keeper.shared->budget.closed, 1);
 	returns(TID, BLOCK);
-	assert_true(!t->fresh && !t->stale && !t->unclear);
+	led_back(TID);
+	atomic_store(&keeper.shared->counts.dropped, 1);
+	returns(TID, BLOCK);
+	assert_true(!t->fresh && !t->stale && t->unclear == 3);
 }
 
 /* What a call from elsewhere got does not come out here. */
@@ -460,9 +481,9 @@ static void calls_from_elsewhere(void **state)
 	led_back(TID);
 	site_hit(sites.all[OUTER].addr + 5);
 	returns(TID, BLOCK);
+	led_back(TID);
 	site_hit(sites.all[OUTER].addr);
 	returns(TID, BLOCK + 2 * SIZE);
-	returns(TID, BLOCK);
 	assert_true(!t->fresh && !t->stale && !t->unclear && !t->other);
 }
 
@@ -473,19 +494,30 @@ static void it_has_another_site(void **state)
 
 	(void)state;
 	sites.all[OUTER].function = sites.all[INNER].function;
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 13; i++) {
 		led_back(TID);
 		returns(TID, BLOCK);
 	}
-	assert_true(!t->stale && t->unclear == 6);
-	for (int i = 0; i < 6; i++) {
-		site_hit(sites.all[OUTER].addr);
-		returns(TID, BLOCK);
-	}
+	assert_true(!t->stale && t->unclear == 13);
+	allocates(13);
 	assert_int_equal(decided(BEGIN + SECOND), -1);
-	site_hit(sites.all[OUTER].addr);
-	returns(TID, BLOCK);
+	allocates(1);
 	assert_int_equal(decided(BEGIN + SECOND), 1);
+}
+
+/* A caller whose trap is gone does not hold up the others. */
+static void a_caller_without_a_trap(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	t->outer[1] = INNER;	/* its role is another one by now */
+	t->nouter = 2;
+	t->holds = 1;
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(keeper.shared->meters[0].hold, 0);
+	sampling_parents_hold(&parents, BEGIN + SECOND);
+	assert_int_equal(keeper.shared->meters[1].hold, 4);
 }
 
 int main(void)
@@ -506,7 +538,9 @@ int main(void)
 		parents_test(nobody_came),
 		parents_test(allocates_each_time),
 		parents_test(returns_what_it_has),
+		parents_test(threads_that_were_not_led),
 		parents_test(the_trap_may_have_been_lifted),
+		parents_test(a_caller_without_a_trap),
 		parents_test(calls_from_elsewhere),
 		parents_test(it_has_another_site),
 	};
