@@ -25,6 +25,8 @@ HELD = {"oldmusl": ["-g", 3]}
 PARTS = {"tcmalloc": 3, "oldmusl": 3}
 # of 1000 changed bytes: how many may be unnoticed. Nothing counts blocks that have a mapping of their own
 UNNOTICED = {"oldmusl": 5}
+# one stop in so many needs a second try; a busy machine preempts threads while they hold tcmalloc's lists in hand
+AGAIN = {"tcmalloc": 2}
 # instructions of one operation of its page heap, which is seen as unfinished
 PAGE_HEAP = {"tcmalloc": 300}
 
@@ -84,7 +86,7 @@ def test_random_stops_under_load(name):
                 assert (truth["missing"], truth["wrong_size"]) == (0, 0) and truth["extra"] <= truth["allowed"], truth
         assert sum(not census["adds_up"] for census in taken) <= max(1, stops // 50), sorted(census["doubt"] for census in taken)
         assert sum(census["truth"]["busy"] for census in taken) > stops, "threads were at work"
-        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // 5)
+        assert sum(census["tries"] > 1 for census in taken) <= max(2, stops // AGAIN.get(name, 5))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
