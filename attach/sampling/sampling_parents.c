@@ -9,7 +9,7 @@
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 12u		/* so often the function must have called malloc just before it returned, */
+#define FRESH 8u		/* so often the function must have called malloc just before it returned, */
 #define STALE 2u		/* and less often it may have not */
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* so many times it must have returned the block */

@@ -408,7 +408,7 @@ static void allocates_each_time(void **state)
 {
 	(void)state;
 	checking();
-	allocates(11);
+	allocates(7);
 	assert_int_equal(decided(BEGIN + SECOND), -1);
 	allocates(1);
 	assert_int_equal(decided(BEGIN + SECOND), 1);
