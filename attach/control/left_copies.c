@@ -113,9 +113,9 @@ void left_copies_each(const struct slots *slots, pid_t keeper, pid_t pid,
 	struct look l = { .lift = lift, .ctx = ctx, .proc = proc };
 	struct procstat st;
 
+	look_at_slots(&l, slots, keeper);
 	if (procstat_read(proc, pid, &st) == 0)
 		l.stack = st.stack_start;
-	look_at_slots(&l, slots, keeper);
 	look_at_children(&l, pid);
 	for (size_t i = 0; i < sizeof(pauses) / sizeof(pauses[0]); i++) {
 		nanosleep(&pauses[i], NULL);

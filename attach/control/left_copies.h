@@ -5,8 +5,9 @@
  * putting back the target's own bytes. Both run on without a tracer, and die of the first trap.
  *
  * A process that the target, or a copy of it, has forked and that has not executed another program since has
- * its stack at the same address; one with a tracer is watched by another keeper, whose traps they are. That
- * holds for the copies in slots as well: one may have ended, and its number be another process's by now.
+ * its stack at the same address; one with a tracer is watched by another keeper, whose traps they are. A copy
+ * in a slot is known by its number and time of start instead: the target may have executed another program
+ * since, or the copy may have ended, and its number be another process's by now.
  */
 #ifndef MM_LEFT_COPIES_H
 #define MM_LEFT_COPIES_H
