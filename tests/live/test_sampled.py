@@ -258,7 +258,7 @@ def test_bursts(victim):
 
 
 def test_callers_of_a_wrapper_are_told_apart(victim):
-    """One of the callers of victim_alloc leaks: it has its own group."""
+    """One of the callers of victim_alloc leaks, through a function that only jumps there: it has its own group."""
     target = victim("sampled", "-r", "3000", "-w")
     report = watch_for(target, 45, budget="10%")
     assert_untouched(target)
