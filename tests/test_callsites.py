@@ -185,7 +185,7 @@ def compiler():
 
 def sites_of(program, symbols):
     """The allocator that each function site_NAME of the victim calls: {its name: allocator}."""
-    names = ["malloc", "calloc", "realloc", "victim_alloc"]
+    names = ["malloc", "calloc", "realloc", "victim_alloc", "victim_alloc_jump"]
     *lines, last = output(TOOL, program, *(f"{name}={symbols[name]}" if name in symbols else name for name in names)).splitlines()
     there = {int(line.split()[2], 16): names[int(line.split()[3])] for line in lines if line.startswith("call")}
     return {name: there.get(int(at, 16)) for name, at in symbols.items() if name.startswith("site_")}, int(last.split()[1])
@@ -202,6 +202,7 @@ def test_ways_of_calling(way, compiler, tmp_path):
     called, unsure = sites_of(program, symbols_of(program))
     assert len(called) == 54 and None not in called.values() and unsure == 0
     assert called["site_parse_line"] == "malloc" and called["site_array_bytes"] == "realloc" and called["site_wrapped_key"] == "victim_alloc"
+    assert called["site_leak_wrapped"] == "victim_alloc_jump"
 
 
 def test_nothing_says_where_functions_are(compiler, tmp_path):
