@@ -230,11 +230,13 @@ static struct sampling_lifts lifts_of(const struct sampling_parents *p, const st
 					atomic_load(&sh->counts.dropped) };
 }
 
-/* The thread, which is held at a caller, must run into the inner site the next time that it allocates there. */
-static int lead_back(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit)
+/* The thread, which is held at @caller, must run into the inner site before it returns there again. */
+static int lead_back(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit,
+		     taddr caller)
 {
 	struct sampling_site *inner = &p->sites->all[t->inner];
-	const struct sampling_last last = { .function = t->function, .lifts = lifts_of(p, inner) };
+	const struct sampling_last last = { .function = t->function, .led_from = caller,
+					    .lifts = lifts_of(p, inner) };
 
 	/* other threads' hits must not lift it at once */
 	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA, inner->period_ms);
@@ -243,14 +245,28 @@ static int lead_back(struct sampling_parents *p, const struct sampling_trial *t,
 		       : 0;
 }
 
+/* What is known of the thread; function 0: nothing. */
+static struct sampling_last last_of(const struct sampling_parents *p, uint32_t tid)
+{
+	const struct sampling_last *last = addrmap_get(&p->last, tid);
+
+	return last ? *last : (struct sampling_last){ 0 };
+}
+
+/* It was led, and has not allocated since for the caller where it was held. */
+static bool is_under_way(const struct sampling_last *last)
+{
+	return last->led_from && !last->block;
+}
+
 /* Does what the thread does next show something of the function? If so, it may be led to its caller now. */
 static bool is_of_use(struct sampling_parents *p, const struct sampling_trial *t, const struct record_hit *hit,
-		      taddr caller, bool led)
+		      taddr caller, bool led_from_there)
 {
 	struct sampling_site *outer = t ? outer_at(p, t, caller) : NULL;
 
 	if (!outer || t->checking)
-		return outer && led;
+		return outer && led_from_there;
 	return hit->head.flags & RECORD_HELD && lead_to(p, hit, outer);
 }
 
@@ -259,13 +275,17 @@ int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const stru
 {
 	const struct sampling_trial *t = trial_of(p, i, caller, hit->head.time_ns);
 	const taddr function = p->sites->all[i].function;
-	struct sampling_last last;
+	struct sampling_last last = last_of(p, hit->head.tid);
+	const bool under_way = is_under_way(&last);
+	const bool led = under_way && last.function == function && last.led_from == caller;
 
-	/* if it had a block, or was led to another function: it has left that unseen */
-	last.led = addrmap_del(&p->last, hit->head.tid, &last) && last.function == function && !last.block;
-	if (!is_of_use(p, t, hit, caller, last.led))
+	if (!is_of_use(p, t, hit, caller, led)) {
+		/* if it had a block, it has left that function unseen */
+		if (led || !under_way)
+			addrmap_del(&p->last, hit->head.tid, NULL);
 		return 0;
-	last = (struct sampling_last){ .function = function, .block = block->addr, .led = last.led,
+	}
+	last = (struct sampling_last){ .function = function, .led_from = led ? caller : 0, .block = block->addr,
 				       .size = block->bytes, .time_ns = hit->head.time_ns,
 				       .has_start = block->has_start };
 	return addrmap_put(&p->last, hit->head.tid, &last);
@@ -324,17 +344,17 @@ static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts 
 }
 
 /*
- * Has the thread allocated in the function since it was held at the caller? If not, the trap at the inner site must
+ * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
  * have been there all the time, and there must be no other.
  */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct sampling_last *last,
-		  const struct record_hit *hit)
+		  const struct record_hit *hit, taddr caller)
 {
 	const struct sampling_lifts now = lifts_of(p, &p->sites->all[t->inner]);
 	uint64_t delta;
 
 	if (last->block)
-		t->fresh += last->led && is_block(t, last, hit, &delta);
+		t->fresh += last->led_from == caller && is_block(t, last, hit, &delta);
 	else if (is_same(&now, &last->lifts) && has_one_site(p, t->function))
 		t->stale++;
 	else
@@ -344,20 +364,22 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
 {
 	const taddr addr = p->sites->all[i].addr;
-	struct sampling_last last;
-	const bool has = addrmap_del(&p->last, hit->head.tid, &last);
+	const struct sampling_last last = last_of(p, hit->head.tid);
+	const bool back = !is_under_way(&last) || last.led_from == addr;
 
+	if (back)
+		addrmap_del(&p->last, hit->head.tid, NULL);
 	for (size_t k = 0; k < SAMPLING_TRIALS; k++) {
 		struct sampling_trial *t = &p->trials[k];
 
 		if (!t->function || !is_outer(p, t, addr))
 			continue;
-		if (has && last.function == t->function && t->checking)
-			check(p, t, &last, hit);
-		else if (has && last.function == t->function)
+		if (back && last.function == t->function && t->checking)
+			check(p, t, &last, hit, addr);
+		else if (back && last.function == t->function)
 			weigh(t, &last, hit);
 		if (t->checking && hit->head.flags & RECORD_HELD)
-			return lead_back(p, t, hit);
+			return lead_back(p, t, hit, addr);
 	}
 	return 0;
 }

@@ -13,10 +13,11 @@
  * anything else, the function around S returns its blocks to its caller.
  *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
- * at S is planted: each must run into S before it returns to A again, and return with the block from there. (Only
- * these threads count: one that is first seen at S has allocated in any case.) Then A and all its other callers
- * become sites. From then on S is sampled now and then, for callers that were not
- * found: a call through a pointer may reach another function the next time, so that there is no trap behind it.
+ * at S is planted: each must run into S before it returns to A again, and return with the block from there; what
+ * it calls the function for elsewhere in between shows nothing. (Only these threads count: one that is first seen
+ * at S has allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now
+ * and then, for callers that were not found: a call through a pointer may reach another function the next time, so
+ * that there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
  * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And
@@ -59,16 +60,13 @@ struct sampling_lifts {
 	uint64_t hits, closed, dropped;
 };
 
-/* A thread is inside the function, or will be next. */
+/* A thread is inside the function, or will be. */
 struct sampling_last {
 	taddr function;
-	/*
-	 * what it got there; 0: it is still at the caller, where it was held until the trap of the inner site was
-	 * planted
-	 */
-	taddr block;
-	bool led;		/* it was held like that before it got the block */
-	struct sampling_lifts lifts;	/* block 0: those until then */
+	/* the caller where it was held until the trap of the inner site was planted; 0: it was not */
+	taddr led_from;
+	taddr block;		/* what it got in the function; 0: nothing since it was led */
+	struct sampling_lifts lifts;	/* those until it was led */
 	uint64_t size, time_ns;
 	bool has_start;		/* as in struct block_birth */
 };

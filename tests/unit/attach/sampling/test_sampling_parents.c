@@ -380,7 +380,7 @@ static struct sampling_trial *checking(void)
 static void led_back(uint32_t tid)
 {
 	const struct sampling_last last = {
-		.function = sites.all[INNER].function,
+		.function = sites.all[INNER].function, .led_from = sites.all[OUTER].addr,
 		.lifts = { sites.all[INNER].passes, atomic_load(&keeper.shared->budget.closed),
 			   atomic_load(&keeper.shared->counts.dropped) },
 	};
@@ -472,7 +472,7 @@ static void the_trap_may_have_been_lifted(void **state)
 	assert_true(!t->fresh && !t->stale && t->unclear == 3);
 }
 
-/* What a call from elsewhere got does not come out here. */
+/* Between two calls from here, the thread calls the function from elsewhere: what it gets there shows nothing. */
 static void calls_from_elsewhere(void **state)
 {
 	struct sampling_trial *t = checking();
@@ -481,10 +481,16 @@ static void calls_from_elsewhere(void **state)
 	led_back(TID);
 	site_hit(sites.all[OUTER].addr + 5);
 	returns(TID, BLOCK);
+	assert_true(!t->fresh && !t->stale && t->unclear == 1);
+	led_back(TID);
+	site_hit(sites.all[OUTER].addr + 5);
+	site_hit(sites.all[OUTER].addr);
+	returns(TID, BLOCK);
+	assert_true(t->fresh == 1 && !t->stale && t->unclear == 1);
 	led_back(TID);
 	site_hit(sites.all[OUTER].addr);
 	returns(TID, BLOCK + 2 * SIZE);
-	assert_true(!t->fresh && !t->stale && !t->unclear && !t->other);
+	assert_true(t->fresh == 1 && !t->stale && t->unclear == 1 && !t->other);
 }
 
 /* With two sites in the function, it may have allocated at the one without a trap. */
