@@ -256,7 +256,8 @@ def test_started(watch, tmp_path):
                       "    for i in range(500000):\n"
                       "        rows.append(i)\n"
                       "grow()\n"
-                      "import os\n"
+                      "import os, time\n"
+                      "time.sleep(1)\n"  # code is read soon after a hit, not at it
                       "os._exit(0)\n")
     run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", "/usr/bin/python3", script)
     assert run.wait() == 0, run.said()

@@ -34,7 +34,8 @@ def wait_full_speed(target, before, since):
 
 def assert_speed_stays(target, before, until):
     while time.monotonic() < until:
-        assert target.rate() > before * ENOUGH
+        # a busy machine may have no processor for it during one look; traps would slow down the next one, too
+        assert any(target.rate() > before * ENOUGH for _ in range(2))
 
 
 def assert_gap_named(report):
