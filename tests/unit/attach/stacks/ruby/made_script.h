@@ -96,11 +96,11 @@ static inline bool make_script(void)
 	return made_runtime.base.mem >= 0;
 }
 
-/* A frame of number @i that executes word @word. */
+/* A frame of number @i that executes word @word, which may be behind its end. */
 static inline struct chain_link link_of_iseq(uint32_t i, uint32_t word, uint16_t kind)
 {
 	return (struct chain_link){ (uint64_t)kind << 48, (uintptr_t)&made_iseqs[i].iseq,
-				    (uintptr_t)&made_iseqs[i].code[word + 1] };
+				    (uintptr_t)made_iseqs[i].code + (word + 1) * sizeof(made_iseqs[i].code[0]) };
 }
 
 static inline struct chain_link link_of_method(uint32_t i)
