@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* options: one argument a line. A refusal always has a reason, and accepted options always name a target. */
+#include "attach/options/option_many.h"
 #include "attach/options/options.h"
 
 #include <errno.h>
@@ -14,7 +15,8 @@ static void check(const struct options *o)
 	/* options before --help are not checked as a whole */
 	if (o->command >= COMMAND_HELP)
 		return;
-	promised(o->command != COMMAND_WATCH || !!o->pid + !!o->name + !!o->program == 1);
+	promised(o->command != COMMAND_WATCH ||
+		 !!o->pid + !!o->name + !!o->program + option_many_groups(o) == 1);
 	promised(o->command != COMMAND_REPAIR || o->pid > 0);
 	promised(o->command != COMMAND_REPORT || o->files.n);
 	promised(o->command != COMMAND_DIFF || o->files.n == 2);
