@@ -3,6 +3,7 @@
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "attach/keeper/budget/site_stats.h"
 #include "base/log.h"
@@ -12,6 +13,7 @@
 #define FRESH 8u		/* so often the function must have called malloc just before it returned, */
 #define STALE 2u		/* and less often it may have not */
 #define TRIAL_QUOTA 8u
+#define LONGEST 7u		/* the round for a thread that was led is so many times longer, at most */
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
 #define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
@@ -63,19 +65,49 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 
 /* --- what is seen --- */
 
+/* Is a stub of a procedure linkage table at @addr: a jump through a slot? */
+static bool is_stub(const struct module *m, taddr addr)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, bnd[] = { 0xf2 }, jump[] = { 0xff, 0x25 };
+	uint8_t code[sizeof(endbr) + sizeof(bnd) + sizeof(jump)], *at = code;
+
+	if (elfimage_code(m->img, addr, code, sizeof(code)) != sizeof(code))
+		return false;
+	at += memcmp(at, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
+	at += memcmp(at, bnd, sizeof(bnd)) ? 0 : sizeof(bnd);
+	return !memcmp(at, jump, sizeof(jump));
+}
+
+/* The bytes of the call before @caller; NULL: they are not known. */
+static const struct module *call_at(const struct sampling_parents *p, taddr caller, uint8_t code[6])
+{
+	const struct module *m = modules_find(p->sites->planting->modules, caller);
+
+	return m && !m->gone && m->img && elfimage_code(m->img, caller - m->bias - 6, code, 6) == 6 ? m : NULL;
+}
+
 /*
  * `call rel32`, `call *slot(%rip)`: its callers can be found. If a function is only called through pointers,
  * they cannot.
  */
 static bool is_direct(const struct sampling_parents *p, taddr caller)
 {
-	const struct module *m = modules_find(p->sites->planting->modules, caller);
 	uint8_t code[6];
 
-	if (!m || m->gone || !m->img ||
-	    elfimage_code(m->img, caller - m->bias - sizeof(code), code, sizeof(code)) != sizeof(code))
-		return false;
-	return code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15);
+	return call_at(p, caller, code) && (code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15));
+}
+
+/* Is another function called there, which ends with a jump to this one? That may return without it. */
+static bool is_of_another(const struct sampling_parents *p, taddr function, taddr caller)
+{
+	uint8_t code[6] = { 0 };
+	const struct module *m = call_at(p, caller, code);
+	int32_t distance;
+	taddr called;
+
+	memcpy(&distance, code + 2, sizeof(distance));
+	called = caller + (taddr)(int64_t)distance;
+	return !m || (code[1] == 0xe8 && called != function && !is_stub(m, called - m->bias));
 }
 
 /*
@@ -140,7 +172,8 @@ static struct sampling_trial *trial_of(struct sampling_parents *p, uint32_t i, t
 	struct sampling_site *site = &p->sites->all[i];
 	struct sampling_trial *t = site->function ? find_trial(p, site->function) : NULL;
 
-	if (!site->function || !caller || site->role != SAMPLING_TAKES ||
+	/* where a jump leads to the site, too, it also sees what was not allocated there */
+	if (!site->function || !caller || site->joined || site->role != SAMPLING_TAKES ||
 	    p->sites->targets->all[site->target].level >= SAMPLING_LEVELS)
 		return NULL;
 	if (t) {
@@ -236,10 +269,11 @@ static int lead_back(struct sampling_parents *p, const struct sampling_trial *t,
 {
 	struct sampling_site *inner = &p->sites->all[t->inner];
 	const struct sampling_last last = { .function = t->function, .led_from = caller,
-					    .lifts = lifts_of(p, inner) };
+					    .rsp = hit->regs.rsp, .lifts = lifts_of(p, inner) };
 
-	/* other threads' hits must not lift it at once */
-	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA, inner->period_ms);
+	/* other hits must not lift it at once; the more often they did, the longer it stays */
+	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA * (1 + (t->unclear < LONGEST ? t->unclear : LONGEST)),
+			     inner->period_ms);
 	return inner->number != SAMPLING_NONE && link_lead(p->sites->planting->link, hit, inner->number)
 		       ? addrmap_put(&p->last, hit->head.tid, &last)
 		       : 0;
@@ -253,7 +287,7 @@ static struct sampling_last last_of(const struct sampling_parents *p, uint32_t t
 	return last ? *last : (struct sampling_last){ 0 };
 }
 
-/* It was led, and has not allocated since for the caller where it was held. */
+/* It was led, and was not seen to allocate since for the caller where it was held. */
 static bool is_under_way(const struct sampling_last *last)
 {
 	return last->led_from && !last->block;
@@ -280,7 +314,7 @@ int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const stru
 	const bool led = under_way && last.function == function && last.led_from == caller;
 
 	if (!is_of_use(p, t, hit, caller, led)) {
-		/* if it had a block, it has left that function unseen */
+		/* if it had a block, it has left that function unseen, or allocates in it once more */
 		if (led || !under_way)
 			addrmap_del(&p->last, hit->head.tid, NULL);
 		return 0;
@@ -345,17 +379,19 @@ static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts 
 
 /*
  * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
- * have been there all the time, and there must be no other.
+ * have been there all the time, and there must be no other; and it must be another call of the function that returns
+ * there, not an older one, in which that one was made where the thread was held.
  */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct sampling_last *last,
 		  const struct record_hit *hit, taddr caller)
 {
 	const struct sampling_lifts now = lifts_of(p, &p->sites->all[t->inner]);
+	const bool was_there = is_same(&now, &last->lifts) && has_one_site(p, t->function);
 	uint64_t delta;
 
 	if (last->block)
-		t->fresh += last->led_from == caller && is_block(t, last, hit, &delta);
-	else if (is_same(&now, &last->lifts) && has_one_site(p, t->function))
+		t->fresh += last->led_from == caller && is_of_that_call(last, hit) && is_block(t, last, hit, &delta);
+	else if (was_there && hit->regs.rsp <= last->rsp && !is_of_another(p, t->function, caller))
 		t->stale++;
 	else
 		t->unclear++;

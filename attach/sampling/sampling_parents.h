@@ -13,9 +13,9 @@
  * anything else, the function around S returns its blocks to its caller.
  *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
- * at S is planted: each must run into S before it returns to A again, and return with the block from there; what
- * it calls the function for elsewhere in between shows nothing. (Only these threads count: one that is first seen
- * at S has allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now
+ * at S is planted: each must run into S before it returns to A again, and return with the block from there. In
+ * between it may call the function from elsewhere. (Only these threads count: one that is first seen at S has
+ * allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now
  * and then, for callers that were not found: a call through a pointer may reach another function the next time, so
  * that there is no trap behind it.
  *
@@ -65,7 +65,8 @@ struct sampling_last {
 	taddr function;
 	/* the caller where it was held until the trap of the inner site was planted; 0: it was not */
 	taddr led_from;
-	taddr block;		/* what it got in the function; 0: nothing since it was led */
+	uint64_t rsp;		/* as it was there */
+	taddr block;		/* what it got in the function; 0: nothing was seen since it was led */
 	struct sampling_lifts lifts;	/* those until it was led */
 	uint64_t size, time_ns;
 	bool has_start;		/* as in struct block_birth */

@@ -18,7 +18,7 @@ import time
 import pytest
 
 import mmt
-from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often
+from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often, wait_for
 from untouched import assert_untouched
 
 pytestmark = pytest.mark.alone
@@ -268,6 +268,19 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
     told = {g["stack"][0]["function"] for g in report["groups"] if leaf(g).startswith("site_wrapped")}
     assert not [note for note in report["notes"] if "--stack-bytes" in note]
     assert "victim_alloc" not in told, "what was seen inside of the wrapper is forgotten when its callers are watched"
+    target.end()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_a_pool_is_no_wrapper(victim, watch, threads):
+    """Its callers get blocks that were allocated for others: what they keep cannot be counted there."""
+    target = victim("pool", threads)
+    run = watch("-p", target.pid, "--budget", "5%", "-d", "60s", "--debug", "plan")
+    wait_for(lambda: re.search(r"old [2-9], unclear [0-9]+: no wrapper", run.said()), "it is found to be none", 60)
+    report = run.finish()
+    assert_untouched(target)
+    places = by_place(report)
+    assert "pool_get" in places and not {"one", "two", "three"} & places.keys(), places.keys()
     target.end()
 
 

@@ -20,6 +20,7 @@
 #define BLOCK 0x5000ull
 #define SIZE 64u
 #define TID 7u
+#define RSP 0x7000ull
 
 static struct sampling_parents parents;
 static struct sampling_targets targets;
@@ -29,7 +30,7 @@ static struct link keeper;
 static struct module *home;
 
 /* The function on trial; it is called directly, from here. */
-__attribute__((noinline)) static taddr tried(void)
+__attribute__((noinline, used)) static taddr tried(void)
 {
 	__asm__ volatile("");
 	return (taddr)(uintptr_t)__builtin_return_address(0);
@@ -43,6 +44,12 @@ __attribute__((noinline)) static taddr other_caller(void)
 	return at;
 }
 
+/* Another function, which ends with a jump to it. */
+__attribute__((naked, noinline)) static taddr jumps_there(void)
+{
+	__asm__("jmp.d32 tried");
+}
+
 enum { INNER, OUTER, SITES };
 
 static int setup(void **state)
@@ -50,7 +57,7 @@ static int setup(void **state)
 	const struct sampling_site inner = { .addr = (taddr)(uintptr_t)tried + 1,
 					     .function = (taddr)(uintptr_t)tried, .number = 0,
 					     .role = SAMPLING_TAKES };
-	const struct sampling_site outer = { .addr = 0x1000, .number = SAMPLING_NONE,
+	const struct sampling_site outer = { .addr = tried(), .number = SAMPLING_NONE,
 					     .role = SAMPLING_TRIAL };
 
 	(void)state;
@@ -233,7 +240,7 @@ static void a_hot_site_is_tried_once(void **state)
 	assert_int_equal(parents.trials[0].function, site->function);
 }
 
-/* Not behind a call; of a site that is an inner one already; three levels up; tried often enough. */
+/* Not behind a call; an inner site; three levels up; a jump leads to the site; tried often enough. */
 static void what_is_not_tried(void **state)
 {
 	taddr one = tried(), other = other_caller();
@@ -250,6 +257,10 @@ static void what_is_not_tried(void **state)
 	site_hit(other);
 	assert_int_equal(parents.trials[0].function, 0);
 	targets.all[0].level = 0;
+	sites.all[INNER].joined = true;
+	site_hit(other);
+	assert_int_equal(parents.trials[0].function, 0);
+	sites.all[INNER].joined = false;
 	sites.all[INNER].tries = 4;
 	site_hit(other);
 	assert_int_equal(parents.trials[0].function, 0);
@@ -380,7 +391,7 @@ static struct sampling_trial *checking(void)
 static void led_back(uint32_t tid)
 {
 	const struct sampling_last last = {
-		.function = sites.all[INNER].function, .led_from = sites.all[OUTER].addr,
+		.function = sites.all[INNER].function, .led_from = sites.all[OUTER].addr, .rsp = RSP,
 		.lifts = { sites.all[INNER].passes, atomic_load(&keeper.shared->budget.closed),
 			   atomic_load(&keeper.shared->counts.dropped) },
 	};
@@ -388,11 +399,17 @@ static void led_back(uint32_t tid)
 	assert_int_equal(addrmap_put(&parents.last, tid, &last), 0);
 }
 
-static void returns(uint32_t tid, uint64_t what)
+static void returns_at(uint32_t tid, uint64_t what, uint64_t rsp, uint64_t after_ns)
 {
-	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN }, .regs = { .rax = what } };
+	const struct record_hit hit = { .head = { .tid = tid, .time_ns = BEGIN + after_ns },
+					.regs = { .rax = what, .rsp = rsp } };
 
 	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+}
+
+static void returns(uint32_t tid, uint64_t what)
+{
+	returns_at(tid, what, RSP, 0);
 }
 
 static void allocates(unsigned times)
@@ -493,6 +510,68 @@ static void calls_from_elsewhere(void **state)
 	assert_true(t->fresh == 1 && !t->stale && t->unclear == 1 && !t->other);
 }
 
+/*
+ * A function that calls itself is left by older calls, too. What was held in the newest one does not allocate
+ * before these return.
+ */
+static void older_calls_return(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	led_back(TID);
+	returns_at(TID, BLOCK, RSP + 64, 0);
+	assert_true(!t->stale && t->unclear == 1);
+	led_back(TID);
+	returns_at(TID, BLOCK, RSP - 64, 0);
+	assert_true(t->stale == 1 && t->unclear == 1);
+}
+
+/* Another function, which may have blocks of its own, ends with a jump to the wrapper. */
+static void a_caller_of_another_function(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	sites.all[OUTER].addr = jumps_there();
+	for (int i = 0; i < 4; i++) {
+		led_back(TID);
+		returns(TID, BLOCK);
+	}
+	assert_true(!t->stale && t->unclear == 4);
+	allocates(1);
+	assert_int_equal(t->fresh, 1);
+}
+
+/* It returned unseen, and has got the same block again from a pool. */
+static void a_block_that_comes_back(void **state)
+{
+	struct sampling_trial *t = checking();
+
+	(void)state;
+	led_back(TID);
+	site_hit(sites.all[OUTER].addr);
+	returns_at(TID, BLOCK, RSP, SECOND / 100);
+	assert_true(!t->fresh && !t->stale && !t->unclear);
+}
+
+/* The more often the trap was lifted before the thread came, the longer it stays. */
+static void longer_rounds(void **state)
+{
+	struct sampling_trial *t = checking();
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN, .flags = RECORD_HELD } };
+
+	(void)state;
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+	assert_int_equal(keeper.shared->meters[0].quota, 8);
+	t->unclear = 3;
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+	assert_int_equal(keeper.shared->meters[0].quota, 32);
+	t->unclear = 100;
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+	assert_int_equal(keeper.shared->meters[0].quota, 64);
+}
+
 /* With two sites in the function, it may have allocated at the one without a trap. */
 static void it_has_another_site(void **state)
 {
@@ -549,6 +628,10 @@ int main(void)
 		parents_test(a_caller_without_a_trap),
 		parents_test(calls_from_elsewhere),
 		parents_test(it_has_another_site),
+		parents_test(older_calls_return),
+		parents_test(a_caller_of_another_function),
+		parents_test(a_block_that_comes_back),
+		parents_test(longer_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
