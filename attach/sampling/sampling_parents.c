@@ -13,7 +13,6 @@
 #define FRESH 8u		/* so often the function must have called malloc just before it returned, */
 #define STALE 2u		/* and less often it may have not */
 #define TRIAL_QUOTA 8u
-#define LONGEST 7u		/* the round for a thread that was led is so many times longer, at most */
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
 #define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
@@ -271,9 +270,8 @@ static int lead_back(struct sampling_parents *p, const struct sampling_trial *t,
 	const struct sampling_last last = { .function = t->function, .led_from = caller,
 					    .rsp = hit->regs.rsp, .lifts = lifts_of(p, inner) };
 
-	/* other hits must not lift it at once; the more often they did, the longer it stays */
-	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA * (1 + (t->unclear < LONGEST ? t->unclear : LONGEST)),
-			     inner->period_ms);
+	/* other threads' hits must not lift it at once */
+	sampling_sites_meter(p->sites, inner, TRIAL_QUOTA, inner->period_ms);
 	return inner->number != SAMPLING_NONE && link_lead(p->sites->planting->link, hit, inner->number)
 		       ? addrmap_put(&p->last, hit->head.tid, &last)
 		       : 0;

@@ -17,6 +17,11 @@
 #define MOST 0.5
 #define MORE 2.0		/* only other sites of which at least so many times as much is left count */
 /*
+ * Blocks that were followed for so long say something of those that stay: too little for a conclusion on their own
+ * site, but enough to doubt another one.
+ */
+#define OLD_ENOUGH_S 1.0
+/*
  * Sizes that differ by at most this factor are about the same. (The size that is known of a block may be that
  * of another site's block at its address.)
  */
@@ -36,7 +41,7 @@ static double left_at(const struct summary_sample *its, double age_s)
 	double left[SURVIVAL_STEPS];
 	unsigned n = survival_left(its->steps, left), i = 0;
 
-	if (survival_age_s(n - 1) < SURVIVAL_MIN_AGE_S)
+	if (survival_age_s(n - 1) < OLD_ENOUGH_S)
 		return 0;
 	while (i + 1 < n && survival_age_s(i + 1) <= age_s)
 		i++;

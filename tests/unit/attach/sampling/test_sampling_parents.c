@@ -555,23 +555,6 @@ static void a_block_that_comes_back(void **state)
 	assert_true(!t->fresh && !t->stale && !t->unclear);
 }
 
-/* The more often the trap was lifted before the thread came, the longer it stays. */
-static void longer_rounds(void **state)
-{
-	struct sampling_trial *t = checking();
-	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN, .flags = RECORD_HELD } };
-
-	(void)state;
-	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
-	assert_int_equal(keeper.shared->meters[0].quota, 8);
-	t->unclear = 3;
-	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
-	assert_int_equal(keeper.shared->meters[0].quota, 32);
-	t->unclear = 100;
-	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
-	assert_int_equal(keeper.shared->meters[0].quota, 64);
-}
-
 /* With two sites in the function, it may have allocated at the one without a trap. */
 static void it_has_another_site(void **state)
 {
@@ -631,7 +614,6 @@ int main(void)
 		parents_test(older_calls_return),
 		parents_test(a_caller_of_another_function),
 		parents_test(a_block_that_comes_back),
-		parents_test(longer_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,6 +127,22 @@ static void blocks_of_one_that_leaks_some(void **state)
 	assert_int_equal(its[1].survival.kind, SURVIVAL_STAYS);
 }
 
+/* Eight blocks of the other site were followed, for a second: none was freed. */
+static void blocks_of_one_that_is_seen_late(void **state)
+{
+	struct survival_step late[SURVIVAL_STEPS];
+
+	(void)state;
+	memset(late, 0, sizeof(late));
+	for (unsigned i = 0; survival_age_s(i) <= 1; i++)
+		late[i].at_risk = 8;
+	assert_int_equal(beside(late, 60000, 64), SURVIVAL_UNKNOWN);
+	assert_int_equal(its[1].survival.kind, SURVIVAL_UNKNOWN);
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
+		late[i].at_risk = survival_age_s(i) < 0.9 ? 8 : 0;
+	assert_int_equal(beside(late, 60000, 64), SURVIVAL_STAYS);
+}
+
 /* One call in fifteen leaks its block, and the blocks of no other site can explain that. */
 static void its_own(void **state)
 {
@@ -215,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(blocks_of_a_leak),
 		cmocka_unit_test(blocks_of_one_that_leaks_some),
+		cmocka_unit_test(blocks_of_one_that_is_seen_late),
 		cmocka_unit_test(its_own),
 		cmocka_unit_test(a_block_that_was_seen_is_of_its_own_site),
 		cmocka_unit_test(more_than_the_others_have),
