@@ -274,7 +274,7 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_a_pool_is_no_wrapper(victim, watch, threads):
     """Its callers get blocks that were allocated for others: what they keep cannot be counted there."""
-    target = victim("pool", threads)
+    target = victim("block_pool", threads)
     run = watch("-p", target.pid, "--budget", "5%", "-d", "60s", "--debug", "plan")
     wait_for(lambda: re.search(r"old [2-9], unclear [0-9]+: no wrapper", run.said()), "it is found to be none", 60)
     report = run.finish()
