@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/keeper/budget/site_stats.h"
+#include "attach/probes/code/body.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
@@ -64,19 +65,6 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 
 /* --- what is seen --- */
 
-/* Is a stub of a procedure linkage table at @addr: a jump through a slot? */
-static bool is_stub(const struct module *m, taddr addr)
-{
-	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, bnd[] = { 0xf2 }, jump[] = { 0xff, 0x25 };
-	uint8_t code[sizeof(endbr) + sizeof(bnd) + sizeof(jump)], *at = code;
-
-	if (elfimage_code(m->img, addr, code, sizeof(code)) != sizeof(code))
-		return false;
-	at += memcmp(at, endbr, sizeof(endbr)) ? 0 : sizeof(endbr);
-	at += memcmp(at, bnd, sizeof(bnd)) ? 0 : sizeof(bnd);
-	return !memcmp(at, jump, sizeof(jump));
-}
-
 /* The bytes of the call before @caller; NULL: they are not known. */
 static const struct module *call_at(const struct sampling_parents *p, taddr caller, uint8_t code[6])
 {
@@ -96,7 +84,10 @@ static bool is_direct(const struct sampling_parents *p, taddr caller)
 	return call_at(p, caller, code) && (code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15));
 }
 
-/* Is another function called there, which ends with a jump to this one? That may return without it. */
+/*
+ * Is another function called there, which ends with a jump to this one? That may return without it. Where a stub
+ * leads is not looked up: it is taken for a call of this one.
+ */
 static bool is_of_another(const struct sampling_parents *p, taddr function, taddr caller)
 {
 	uint8_t code[6] = { 0 };
@@ -106,7 +97,8 @@ static bool is_of_another(const struct sampling_parents *p, taddr function, tadd
 
 	memcpy(&distance, code + 2, sizeof(distance));
 	called = caller + (taddr)(int64_t)distance;
-	return !m || (code[1] == 0xe8 && called != function && !is_stub(m, called - m->bias));
+	return !m || (code[1] == 0xe8 && called != function &&
+		      !body_plt_name(m->img, p->sites->planting->decoder, called - m->bias));
 }
 
 /*

@@ -15,9 +15,9 @@
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
  * at S is planted: each must run into S before it returns to A again, and return with the block from there. In
  * between it may call the function from elsewhere. (Only these threads count: one that is first seen at S has
- * allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now
- * and then, for callers that were not found: a call through a pointer may reach another function the next time, so
- * that there is no trap behind it.
+ * allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now and then,
+ * for callers that were not found: a call through a pointer may reach another function the next time, so that
+ * there is no trap behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
  * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And
@@ -67,7 +67,7 @@ struct sampling_last {
 	taddr led_from;
 	uint64_t rsp;		/* as it was there */
 	taddr block;		/* what it got in the function; 0: nothing was seen since it was led */
-	struct sampling_lifts lifts;	/* those until it was led */
+	struct sampling_lifts lifts;	/* block 0: those until it was led */
 	uint64_t size, time_ns;
 	bool has_start;		/* as in struct block_birth */
 };
