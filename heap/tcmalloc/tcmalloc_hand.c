@@ -2,8 +2,10 @@
 /*
  * tcmalloc_hand: chains of blocks on their way between a thread cache and a central list. If the cache of
  * a thread has no block of a class, the thread takes a chain from the central list: once it has unlocked
- * that, nothing leads to the chain but registers and stack, until the cache counts it. If the cache has
- * too many, the thread takes a chain from it, and returns all or some of it before it counts that.
+ * that, nothing leads to the chain but registers and stack, until the cache counts it. (A transfer cache
+ * counts one chain less before the thread reads where that is: then only its old element leads to the chain.)
+ * If the cache has too many, the thread takes a chain from it, and returns all or some of it before it counts
+ * that.
  *
  * A chain looks like a list of the program's, so this is never certain.
  */
@@ -55,6 +57,19 @@ static bool is_chain(struct tcmalloc *g, const struct tcmalloc_cache *c, taddr a
 	return n > 1 && n <= g->classes[class].batch && may_move(g, c, class);
 }
 
+/* The thread may have counted a chain of the transfer cache as taken, and not have read its address yet. */
+static bool takes_chain(struct tcmalloc *g, const struct snapshot_thread *t, const struct tcmalloc_cache *c,
+			unsigned class)
+{
+	const taddr at = g->central + class * TCMALLOC_CENTRAL_BYTES;
+	uint32_t used;
+
+	if (!registers_have_in(t, at, at + TCMALLOC_CENTRAL_BYTES - 1))
+		return false;
+	used = (uint32_t)tcmalloc_word_or_0(g, at + TCMALLOC_CHAINS_USED);
+	return used < TCMALLOC_CHAINS_MOST && is_chain(g, c, tcmalloc_word_or_0(g, at + TCMALLOC_CHAINS + 16 * used));
+}
+
 static bool has_chain(struct tcmalloc *g, const struct snapshot_thread *t)
 {
 	const struct tcmalloc_cache *c = cache_of(g, t);
@@ -66,6 +81,9 @@ static bool has_chain(struct tcmalloc *g, const struct snapshot_thread *t)
 			return true;
 	for (unsigned i = 0; i < WORDS; i++)
 		if (is_chain(g, c, tcmalloc_word_or_0(g, t->sp + 8 * i)))
+			return true;
+	for (unsigned i = 1; i < g->nclasses; i++)
+		if (takes_chain(g, t, c, i))
 			return true;
 	return false;
 }

@@ -4,14 +4,15 @@
  * the process has the truth about its blocks (tests/victims/census_truth.h), by how much the two differ.
  *
  *	censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-b] [-d IMAGE] PID | -c FILE
- *	censor -t ADDRESS [-g HELD] -s STEPS PID
+ *	censor -t ADDRESS [-g HELD] -s STEPS [-u TIMES] PID
  *	censor -t ADDRESS -f FLIPS PID
  *
  * -b lists the blocks too; -d writes an image for the fuzzer of the census (heapimage.h). With -r, a census
  * that does not add up is taken again, as a user of the census would.
  *
  * With -s one thread runs instruction by instruction, with a census after each: every state that a stop can
- * find. What is wrong is printed, and a line for all. A thread inside malloc may hold HELD blocks (2).
+ * find. What is wrong is printed, and a line for all. A thread inside malloc may hold HELD blocks (2). With -u
+ * each instruction has a census at most TIMES times, so that more of them are reached in the same time.
  *
  * With -f one byte of what is the allocator's is changed in the copy, the census taken, the byte put back; and so
  * on. What is counted: censuses that were not in order; and those that add up and are not equal to the truth,
@@ -22,6 +23,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/addrmap.h"
 #include "heap/census_take.h"
 #include "heap/snapshot/core.h"
 #include "heap/snapshot/snapshot.h"
@@ -393,7 +396,7 @@ struct wish {
 	pid_t pid;
 	const char *core, *image;
 	taddr truth;
-	unsigned stops, retries, steps, flips;
+	unsigned stops, retries, steps, times, flips;
 	bool blocks;
 };
 
@@ -488,20 +491,35 @@ static void dump(const struct snapshot *s, const struct census *c, const char *p
 /* Sums over all single steps. */
 struct stepped {
 	uint64_t steps, busy, wrong, repaired, not_adding_up, most_extra;
+	struct addrmap seen;		/* with -u: how often the census was taken at an instruction */
 };
 
 /* Is any thread in malloc? Otherwise the heap does not change. */
 static bool any_busy(const struct wish *w)
 {
 	static struct truth t;
-	struct iovec here = { &t, sizeof(t) }, there = { (void *)w->truth, sizeof(t) };
+	/* as many notes as there are threads in such a test */
+	const size_t n = offsetof(struct truth, notes) + 64 * sizeof(t.notes[0]);
+	struct iovec here = { &t, n }, there = { (void *)w->truth, n };
 
-	if (process_vm_readv(w->pid, &here, 1, &there, 1, 0) != sizeof(t) || t.nnotes > TRUTH_NOTES)
+	if (process_vm_readv(w->pid, &here, 1, &there, 1, 0) != (ssize_t)n || t.nnotes > 64)
 		die("the truth");
 	for (size_t i = 0; i < t.nnotes; i++)
 		if (t.notes[i].busy)
 			return true;
 	return false;
+}
+
+static bool is_wanted(const struct wish *w, struct stepped *out, taddr rip)
+{
+	uint64_t *times;
+
+	if (!w->times)
+		return true;
+	times = addrmap_slot(&out->seen, rip, NULL);
+	if (!times)
+		die("memory");
+	return (*times)++ < w->times;
 }
 
 static void step_once(const struct wish *w, const struct snapshot_thread *threads, size_t n, struct stepped *out)
@@ -546,6 +564,7 @@ static void step(const struct wish *w)
 	struct snapshot_thread *t;
 	struct stepped out = { 0 };
 
+	addrmap_init(&out.seen, sizeof(uint64_t));
 	snapshot_init(&all);
 	stop_all(w->pid, &all);
 	t = &all.threads[all.nthreads - 1];
@@ -559,11 +578,12 @@ static void step(const struct wish *w)
 		if (ptrace(PTRACE_GETREGSET, t->tid, 1, &regs) < 0)
 			die("registers");
 		t->sp = t->regs.rsp;
-		if (any_busy(w))
+		if (any_busy(w) && is_wanted(w, &out, t->regs.rip))
 			step_once(w, all.threads, all.nthreads, &out);
 	}
 	let_go(&all);
 	snapshot_fini(&all);
+	addrmap_fini(&out.seen);
 	printf("{\"steps\": %" PRIu64 ", \"busy\": %" PRIu64 ", \"wrong\": %" PRIu64
 	       ", \"repaired\": %" PRIu64 ", \"not_adding_up\": %" PRIu64 ", \"most_extra\": %" PRIu64 "}\n",
 	       out.steps, out.busy, out.wrong, out.repaired, out.not_adding_up, out.most_extra);
@@ -717,12 +737,13 @@ int main(int argc, char **argv)
 	struct wish w = { .stops = 1 };
 	int o;
 
-	while ((o = getopt(argc, argv, "t:n:r:bc:s:f:d:g:")) != -1) {
+	while ((o = getopt(argc, argv, "t:n:r:bc:s:u:f:d:g:")) != -1) {
 		switch (o) {
 		case 't': w.truth = strtoull(optarg, NULL, 0); break;
 		case 'n': w.stops = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'r': w.retries = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 's': w.steps = (unsigned)strtoul(optarg, NULL, 0); break;
+		case 'u': w.times = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'd': w.image = optarg; break;
 		case 'f': w.flips = (unsigned)strtoul(optarg, NULL, 0); break;
 		case 'g': in_hand = (unsigned)strtoul(optarg, NULL, 0); break;
@@ -734,7 +755,7 @@ int main(int argc, char **argv)
 	if (!w.core && optind < argc)
 		w.pid = atoi(argv[optind]);
 	if (!w.core && w.pid <= 0) {
-		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS] [-f FLIPS] [-b] "
+		fputs("usage: censor [-t ADDRESS] [-n STOPS] [-r RETRIES] [-s STEPS [-u TIMES]] [-f FLIPS] [-b] "
 		      "[-d IMAGE] PID | -c FILE\n",
 		      stderr);
 		return 2;
