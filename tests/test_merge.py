@@ -349,7 +349,7 @@ def test_samples_of_one_interval_add_up(tmp_path):
 
 
 MINUTE_US = 60 * SECOND
-STEPS = 8  # of age: the last one begins at 3 s
+STEPS = 9  # of age: the last one begins at 10 s
 
 
 def steps(blocks, gone_at=None):

@@ -217,8 +217,9 @@ def test_what_may_leak_is_named(path):
     (2, [(2, 0, 0)], rounds(1, 600), "watch longer"),
     (6, [(6, 0, 0)], rounds(1, 600), "watch for about 20m in all"),
     (600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, rounds(1, 600), "watch longer"),
+    (600, [(100, 0, 0)] * 9, rounds(1, 600), "watch longer"),
     (600, STAY, rounds(100, 6), "see more of its calls: a larger --budget, or a short watch without one"),
-    (600, [(100, 0, 0)] * 8 + [(90, 15, 0)], rounds(1, 600), "watch for longer than its blocks are meant to live"),
+    (600, [(100, 0, 0)] * 10 + [(90, 15, 0)], rounds(1, 600), "watch for longer than its blocks are meant to live"),
 ])
 def test_what_would_show_it(tmp_path, seen, steps, sums, advice):
     trace = begin()
@@ -384,9 +385,18 @@ def test_places_that_more_would_tell(path, tmp_path):
 def test_few_stay(tmp_path):
     """Most of it is freed; two blocks of the rest are too few for a conclusion."""
     trace = begin()
-    sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, **rounds(1, 600))
+    sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 9, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     assert ("[1] may leak: most is freed, and of the rest too few blocks were tracked (2)\n" in
+            mmattach("report", tmp_path / "t.mmt"))
+
+
+def test_young_for_the_watch(tmp_path):
+    """None of them is freed, but they were followed for thirty of six hundred seconds."""
+    trace = begin()
+    sample(trace, CACHE, 600, [(100, 0, 0)] * 10, **rounds(1, 600))
+    (tmp_path / "t.mmt").write_bytes(trace.bytes())
+    assert ("[1] may leak: too few of the 100 tracked blocks have reached an age of 1m40s\n" in
             mmattach("report", tmp_path / "t.mmt"))
 
 
@@ -484,7 +494,7 @@ def pieces(folder):
     """The run in two pieces: the second repeats all definitions."""
     first, second = begin(piece=1), begin(piece=2)
     followed(first, LEAK, 100)
-    sample(first, LEAK, 300, [(100, 0, 0)] * 9, time_us=300 * SECOND, **rounds(1, 300))
+    sample(first, LEAK, 300, [(100, 0, 0)] * 11, time_us=300 * SECOND, **rounds(1, 300))
     sample(first, RARE, 3, [(3, 0, 0)] * 8, time_us=300 * SECOND, **rounds(1, 3))
     second.put("TIME", 300 * SECOND)
     sample(second, RARE, 3, [(3, 0, 0)] * 8, time_us=300 * SECOND, **rounds(1, 3))

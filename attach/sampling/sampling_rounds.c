@@ -75,7 +75,7 @@ static bool may_leak(const struct sampling_stack *stack)
 	if (stack->old < CANDIDATE_BY)
 		return false;
 	sampling_stacks_steps(stack, steps);
-	survival_conclude(steps, stack->seen, 0, &verdict);
+	survival_conclude(steps, 0, stack->seen, 0, &verdict);
 	return verdict.kind != SURVIVAL_GOES;
 }
 

@@ -198,7 +198,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
-	survival_conclude(out->steps, s->late_seen, s->late_expected, &out->survival);
+	survival_conclude(out->steps, seconds, s->late_seen, s->late_expected, &out->survival);
 	/* between two steps of age it is interpolated, and may be beyond what was watched */
 	out->survival.half_s = fmin(out->survival.half_s, seconds);
 	out->doubt = survival_doubt(&out->survival, sees_at_least(s, out->sees));
@@ -220,11 +220,12 @@ static enum survival_kind deciding(const struct summary_sample *all, size_t n)
 /* The ages of blocks, of those processes that decide. */
 static void sum_ages(const struct summary_sample *all, size_t n, enum survival_kind kind, struct summary_sample *out)
 {
-	double half_s = 0;
+	double half_s = 0, min_age_s = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		if (all[i].survival.kind != kind)
 			continue;
+		min_age_s = fmax(min_age_s, all[i].survival.min_age_s);
 		for (unsigned k = 0; k < SURVIVAL_STEPS; k++) {
 			out->steps[k].at_risk += all[i].steps[k].at_risk;
 			out->steps[k].gone += all[i].steps[k].gone;
@@ -234,8 +235,9 @@ static void sum_ages(const struct summary_sample *all, size_t n, enum survival_k
 		if (all[i].doubt != SURVIVAL_SURE)
 			out->doubt = all[i].doubt;
 	}
-	survival_conclude(out->steps, 0, 0, &out->survival);
+	survival_conclude(out->steps, 0, 0, 0, &out->survival);
 	out->survival.kind = kind;
+	out->survival.min_age_s = min_age_s;
 	out->survival.half_s = fmin(out->survival.half_s, half_s);
 }
 

@@ -39,7 +39,7 @@ enum unknown_reason unknown_reason(const struct summary_sample *its)
 		return UNKNOWN_OTHERS;
 	if (unknown_lost(its) >= v->followed / 2 + v->followed % 2)
 		return UNKNOWN_WRITTEN;
-	if (v->age_s < SURVIVAL_MIN_AGE_S)
+	if (v->age_s < v->min_age_s)
 		return UNKNOWN_YOUNG;
 	if (its->doubt != SURVIVAL_SURE)
 		return its->doubt == SURVIVAL_UNNOTICED ? UNKNOWN_UNNOTICED : UNKNOWN_NOTICED;

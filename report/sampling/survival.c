@@ -141,7 +141,7 @@ static double half_life(const struct course *c)
 
 bool survival_is_still(const struct survival *s)
 {
-	return s->old >= SURVIVAL_ENOUGH && s->age_s >= SURVIVAL_MIN_AGE_S && s->late <= LATE_FEW &&
+	return s->old >= SURVIVAL_ENOUGH && s->age_s >= s->min_age_s && s->late <= LATE_FEW &&
 	       s->lost <= LATE_LOST;
 }
 
@@ -156,14 +156,25 @@ static enum survival_kind kind_of(const struct survival *s)
 	return SURVIVAL_UNKNOWN;
 }
 
-void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
-		    double late_expected, struct survival *out)
+static double min_age(double watched_s)
+{
+	unsigned i = 0;
+
+	while (i + 1 < SURVIVAL_STEPS &&
+	       (ages[i] < SURVIVAL_MIN_AGE_S || ages[i] < watched_s * SURVIVAL_MIN_PART))
+		i++;
+	return ages[i];
+}
+
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s, uint64_t late_seen,
+		       double late_expected, struct survival *out)
 {
 	struct course known, least;
 	unsigned from;
 	double unused;
 
-	*out = (struct survival){ .followed = steps[0].at_risk, .high = 1 };
+	*out = (struct survival){ .followed = steps[0].at_risk, .high = 1,
+				  .min_age_s = min_age(watched_s) };
 	if (!steps[0].at_risk)
 		return;
 	run_course(steps, false, &known);

@@ -30,7 +30,8 @@
 
 #define SURVIVAL_STEPS 16u
 #define SURVIVAL_ENOUGH 8u	/* blocks at risk needed for a conclusion about an age */
-#define SURVIVAL_MIN_AGE_S 3.0	/* `stays` needs blocks of this age */
+#define SURVIVAL_MIN_AGE_S 3.0	/* `stays` needs blocks of this age, and of this part of the watch */
+#define SURVIVAL_MIN_PART (1.0 / 8)
 #define SURVIVAL_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 #define SURVIVAL_CHANCE 0.02	/* up to this share may be others, allocated there before the first look */
 
@@ -58,6 +59,7 @@ struct survival {
 	 */
 	double share, low, high;
 	double age_s;			/* the highest step at which enough were at risk; 0: none */
+	double min_age_s;		/* what that must be for `stays`: the age of a step, too */
 	uint64_t followed;		/* tracked blocks, in all */
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: fewer than half have */
@@ -74,11 +76,12 @@ double survival_age_s(unsigned step);
 void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, enum survival_end end);
 
 /*
- * @late_seen: allocations seen late in the run; @late_expected: how many would have been seen at
+ * @watched_s: how long the watch was. A site that was found late may have blocks that live for longer than it
+ * was followed, and for much less than the watch. @late_seen: allocations seen late in the run; @late_expected: how many would have been seen at
  * the rate before.
  */
-void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], uint64_t late_seen,
-		    double late_expected, struct survival *out);
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s, uint64_t late_seen,
+		       double late_expected, struct survival *out);
 
 /* Enough blocks have become old, and of these hardly any is freed or becomes unknown. */
 bool survival_is_still(const struct survival *s);

@@ -236,7 +236,7 @@ static void print_lives(void)
 	for (uint32_t i = 0; i < PLACES; i++) {
 		struct survival s;
 
-		survival_conclude(results[i].steps, results[i].seen, 0, &s);
+		survival_conclude(results[i].steps, 0, results[i].seen, 0, &s);
 		kinds[lives_of(i)][s.kind]++;
 	}
 	printf("\"lives\": {");

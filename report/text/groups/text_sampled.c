@@ -105,10 +105,10 @@ static void put_few(struct strbuf *sb, uint64_t followed)
 	strbuf_puts(sb, followed == 1 ? " was tracked" : " were tracked");
 }
 
-static void put_young(struct strbuf *sb, uint64_t followed)
+static void put_young(struct strbuf *sb, const struct survival *s)
 {
-	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have reached an age of ", followed);
-	format_seconds(sb, SURVIVAL_MIN_AGE_S);
+	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have reached an age of ", s->followed);
+	format_seconds(sb, s->min_age_s);
 }
 
 static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
@@ -121,7 +121,7 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 		put_lost_sight(sb, its);
 		break;
 	case UNKNOWN_YOUNG:
-		put_young(sb, its->survival.followed);
+		put_young(sb, &its->survival);
 		break;
 	case UNKNOWN_UNNOTICED:
 	case UNKNOWN_NOTICED:

@@ -126,7 +126,7 @@ static void a_stack_that_stays(void **state)
 
 	(void)state;
 	s.standing = true;
-	follow(&s, 100, 9);
+	follow(&s, 100, 11);
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_STAYS);
 	assert_true(out.standing);
@@ -147,7 +147,7 @@ static void a_stack_hardly_seen(void **state)
 	struct fact_sample s = by_chance(600, 600);
 
 	(void)state;
-	follow(&s, 100, 9);
+	follow(&s, 100, 11);
 	s.exposed_us /= 10;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
 	s.exposed_us /= 100;
@@ -164,8 +164,8 @@ static void several_stacks(void **state)
 	struct summary_sample one, both;
 
 	(void)state;
-	follow(&s[0], 5, 9);
-	follow(&s[1], 5, 9);
+	follow(&s[0], 5, 11);
+	follow(&s[1], 5, 11);
 	s[0].standing = true;
 	one = judged(s, 1);
 	both = judged(s, 2);
@@ -218,7 +218,7 @@ static void a_table(void **state)
 
 	(void)state;
 	s.late_seen = 0;
-	follow(&s, 60, 9);
+	follow(&s, 60, 11);
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_TABLE);
 	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0);
@@ -238,7 +238,7 @@ static void a_part_of_the_time_may_be_less_of_the_calls(void **state)
 	struct fact_sample s = by_chance(600, 20);
 
 	(void)state;
-	follow(&s, 100, 9);
+	follow(&s, 100, 11);
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
 	s.full = s.rounds;
 	s.hits2 = 100 * s.site_hits * s.site_hits / s.rounds;
@@ -256,7 +256,7 @@ static void no_table_unless_watched_of_late(void **state)
 
 	(void)state;
 	s.late_seen = 0;
-	follow(&s, 60, 9);
+	follow(&s, 60, 11);
 	s.late_exposed_us = 2900000;
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
@@ -277,7 +277,7 @@ static void in_lockstep(void **state)
 	struct summary_sample out;
 
 	(void)state;
-	follow(&s, 60, 9);
+	follow(&s, 60, 11);
 	out = judged(&s, 1);
 	assert_false(out.allocs.at_least || out.kept_bytes.at_least);
 	s.missed = 620;
@@ -311,8 +311,8 @@ static void unknown_blocks_are_not_called_live(void **state)
 	struct summary_sample out;
 
 	(void)state;
-	follow(&s, 100, 9);
-	s.steps[8] = (struct fact_step){ 100, 0, 80 };
+	follow(&s, 100, 11);
+	s.steps[10] = (struct fact_step){ 100, 0, 80 };
 	out = judged(&s, 1);
 	assert_int_equal(out.survival.kind, SURVIVAL_UNKNOWN);
 	assert_true(out.kept_blocks.value == 0 && out.kept_blocks.low == 0 && out.kept_bytes.value == 0 &&

@@ -96,7 +96,7 @@ static struct survival play(life *f, double rate, double run_s, double until_s, 
 		else
 			survival_count(steps, look / 1.6, end);
 	}
-	survival_conclude(steps, late, (double)seen * 0.2, &out);
+	survival_conclude(steps, run_s, late, (double)seen * 0.2, &out);
 	return out;
 }
 
@@ -123,6 +123,26 @@ static void leaks_stay(void **state)
 	/* not 3 s old yet; too few */
 	assert_kind(play(forever, 100, 2, 2, 0), SURVIVAL_UNKNOWN);
 	assert_kind(play(forever, 0.1, 60, 60, 0), SURVIVAL_UNKNOWN);
+}
+
+/* A site that was found late: its blocks were followed for no more than five seconds. */
+static void what_is_young_for_the_watch_is_unknown(void **state)
+{
+	struct survival_step steps[SURVIVAL_STEPS] = { { 0 } };
+	struct survival s;
+
+	(void)state;
+	for (unsigned i = 0; i < 70; i++)
+		survival_count(steps, 3 + 0.03 * i, SURVIVAL_STILL);
+	survival_conclude(steps, 24, 20, 20, &s);
+	assert_int_equal(s.kind, SURVIVAL_STAYS);
+	assert_true(s.min_age_s == 3);
+	survival_conclude(steps, 30, 20, 20, &s);
+	assert_int_equal(s.kind, SURVIVAL_UNKNOWN);
+	assert_true(s.min_age_s == 10 && s.age_s == 3);
+	/* there is no older step than the last one */
+	survival_conclude(steps, 1e6, 20, 20, &s);
+	assert_true(s.min_age_s == 30000);
 }
 
 static void a_share_stays(void **state)
@@ -245,7 +265,7 @@ static void any_numbers(void **state)
 		if (i % 7 == 0)
 			steps[rng % SURVIVAL_STEPS] =
 				(struct survival_step){ rng, UINT64_MAX, UINT64_MAX - 1 };
-		survival_conclude(steps, rng % 3, (double)(rng % 30) / 5, &s);
+		survival_conclude(steps, (double)(rng % 1000000), rng % 3, (double)(rng % 30) / 5, &s);
 		assert_true(s.kind < SURVIVAL_KIND_COUNT);
 		assert_true(s.share >= 0 && s.share <= 1 && s.low >= 0 && s.low <= 1 && s.high >= 0 &&
 			    s.high <= 1);
@@ -258,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(steps_of_age),
 		cmocka_unit_test(leaks_stay),
+		cmocka_unit_test(what_is_young_for_the_watch_is_unknown),
 		cmocka_unit_test(a_share_stays),
 		cmocka_unit_test(what_is_given_back_goes),
 		cmocka_unit_test(a_few_that_others_took),
