@@ -232,9 +232,10 @@ $(B)/tools/%: $(B)/tests/tools/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
-# Other versions of glibc, from Debian's mirror, and what runs with them. Without the network their tests are skipped, and say so.
+# Other versions of glibc and of Ruby, from Debian's mirror, and what runs with them. Without the network their tests are skipped, and say so.
 libcs: $(wildcard tests/victims/census* tests/victims/losses*)
 	$(PYTHON) tests/libcs.py get || true
+	$(PYTHON) tests/rubies.py get || true
 	$(PYTHON) tests/oldmusl.py get || true
 
 victims: $(VICTIMS)

@@ -76,6 +76,19 @@ def candidate(folder):
     return found[1] if found else ""
 
 
+def unpack(folder, packages):
+    """Fetch each of PACKAGES with apt in FOLDER/apt, and unpack it in FOLDER/root. Returns their checksums, by
+    file."""
+    sums = {}
+    for package in packages:
+        apt(folder / "apt", "apt-get", "-q", "download", package, cwd=folder)
+        deb = next(folder.glob(f"{package}_*.deb"))
+        sums[deb.name] = hashlib.sha256(deb.read_bytes()).hexdigest()
+        subprocess.run(["dpkg-deb", "-x", deb, folder / "root"], check=True)
+        deb.unlink()
+    return sums
+
+
 def fetch_into(folder, version, mirror, suite):
     """libc6 VERSION from SUITE, unpacked in FOLDER/root; for the oldest also the files for linking a program
     with it."""
@@ -83,13 +96,7 @@ def fetch_into(folder, version, mirror, suite):
     has = candidate(folder / "apt")
     if not has.startswith(version + "-"):
         raise NotToBeHad(f"{suite} has {has or 'no libc6'}")
-    sums = {}
-    for package in ["libc6"] + ["libc6-dev"] * (version == OLDEST):
-        apt(folder / "apt", "apt-get", "-q", "download", package, cwd=folder)
-        deb = next(folder.glob(f"{package}_*.deb"))
-        sums[deb.name] = hashlib.sha256(deb.read_bytes()).hexdigest()
-        subprocess.run(["dpkg-deb", "-x", deb, folder / "root"], check=True)
-        deb.unlink()
+    sums = unpack(folder, ["libc6"] + ["libc6-dev"] * (version == OLDEST))
     shutil.rmtree(folder / "apt")
     (folder / "what.json").write_text(json.dumps({"suite": suite, "mirror": mirror, "version": has, "sha256": sums}) + "\n")
 
