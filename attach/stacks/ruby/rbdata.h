@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rbdata: the variables of Ruby's file as they are in the process, searched for one that no symbol names.
+ */
+#ifndef MM_RUBY_DATA_H
+#define MM_RUBY_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/target/modules.h"
+#include "base/taddr.h"
+
+/* What is searched: @n words for which @is says so, given @arg. */
+struct rb_data_wanted {
+	size_t n;
+	bool (*is)(const void *arg, const uint64_t *words);
+	const void *arg;
+};
+
+/* The first address that has it; 0: none has. */
+taddr rb_data_search(const struct module *m, int mem, const struct rb_data_wanted *wanted);
+
+/* May it be an address of data of a word or more? */
+bool rb_data_pointer(uint64_t word);
+
+#endif
