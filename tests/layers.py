@@ -85,7 +85,7 @@ MAY_INCLUDE = {
     "attach/stacks/unwind": f"base {SYMBOLIZE} attach/keeper/procfs.h attach/probes/code attach/target",
     "attach/stacks/scripts": f"base {SHARED} attach/probes/code attach/target attach/stacks/unwind",
     "attach/stacks/python": f"base {SHARED} attach/probes/code attach/target attach/stacks/scripts",
-    "attach/stacks/ruby": f"base {SHARED} attach/probes/code attach/target attach/stacks/scripts",
+    "attach/stacks/ruby": f"base {SHARED} attach/probes/callsites.h attach/probes/code attach/target attach/stacks/scripts",
     "attach/stacks": f"base trace {SHARED} attach/options/unwinders.h attach/target attach/stacks/unwind "
                      "attach/stacks/python attach/stacks/ruby attach/stacks/scripts",
     "attach/snapshot": f"base {HEAP} {SHARED} attach/keeper/procfs.h attach/target attach/control",

@@ -443,7 +443,10 @@ static void note_scripts(struct recorder *r, const struct scripts *s, const stru
 
 	if (of == s->found && s->state == SCRIPTS_REFUSED)
 		recorder_note(r, t, "stacks have no frames of %s scripts: %s", language, s->why);
-	if (waits)
+	if (waits && of->runtime->unfound)
+		recorder_note(r, t, "stacks have no frames of %s scripts: %s %s: %s was not found", language,
+			      of->language->interpreter, of->runtime->version, of->runtime->unfound);
+	else if (waits)
 		recorder_note(r, t, "stacks have no frames of %s scripts: %s %s had no thread whose "
 			      "frames could be found", language, of->language->interpreter,
 			      of->runtime->version);

@@ -2,17 +2,20 @@
 """Frames of Ruby scripts in stacks: the same methods, files and lines as Ruby's own caller_locations at the same
 call, with the C functions between them.
 
-MM_RUBIES   interpreters, with : between them; /usr/bin/ruby if not set
+MM_RUBIES   interpreters, with : between them; /usr/bin/ruby if not set, and Debian 13's (tests/rubies.py)
 """
 import collections
 import json
 import os
+import pathlib
 import re
 import shutil
+import struct
 import subprocess
 
 import pytest
 
+import rubies
 from harness import MMATTACH, TOP, rounds
 from symbols import output_of, symbol
 from untouched import assert_untouched
@@ -20,6 +23,7 @@ from untouched import assert_untouched
 SCRIPT = TOP / "tests/victims/scripts.rb"
 GONE = "(code that is freed)"
 RUBIES = os.environ.get("MM_RUBIES", "/usr/bin/ruby").split(":")
+OTHER = "debian13"
 OF_EACH = ["recursion 5", "blocks", "ensures", "rescues", "arguments", "class", "called", "enumerators", "fibers",
            "threads 3", "caught", "loop", "lines", "long", "sorted", "evaluated"]
 
@@ -61,10 +65,18 @@ def no_doubts(report):
     assert not [note for note in report["notes"] if "Ruby" in note], report["notes"]
 
 
+ABSENT = "optional: Debian 13's Ruby is not there: make libcs (it needs the network)"
+each_ruby = pytest.mark.parametrize("ruby", [*RUBIES, pytest.param(OTHER, marks=pytest.mark.skipif(not rubies.there(), reason=ABSENT))])
+
+
+def command(ruby):
+    return rubies.command() if ruby == OTHER else [ruby]
+
+
 @pytest.fixture
 def script(victim):
     def start(ruby=RUBIES[0], *args, **kwargs):
-        return victim(ruby, SCRIPT, *args, **kwargs)
+        return victim(*command(ruby), SCRIPT, *args, **kwargs)
 
     return start
 
@@ -79,7 +91,7 @@ def watch_script(watch):
 
 
 @pytest.mark.parametrize("allocates", ["interpreter", "fiddle"])
-@pytest.mark.parametrize("ruby", RUBIES)
+@each_ruby
 def test_each_kind_of_frame(script, watch_script, ruby, allocates):
     """Recursion, blocks, methods in C that call back, fibers, threads: frame by frame as Ruby itself has it."""
     if allocates == "fiddle" and "miniruby" in ruby:
@@ -95,7 +107,7 @@ def test_each_kind_of_frame(script, watch_script, ruby, allocates):
     target.end()
 
 
-@pytest.mark.parametrize("ruby", RUBIES)
+@each_ruby
 def test_two_hundred_frames(script, watch_script, ruby):
     """All of them: Ruby takes no C functions for a method of the script."""
     target = script(ruby)
@@ -121,9 +133,10 @@ def test_more_frames_than_are_read(script, watch_script):
     target.end()
 
 
-def test_c_functions_are_where_they_belong(script, watch_script):
+@each_ruby
+def test_c_functions_are_where_they_belong(script, watch_script, ruby):
     """sort_by is between its caller and the block; what executes frames is left out."""
-    target = script()
+    target = script(ruby)
     run = watch_script(target)
     answers = target.ask("sorted")
     size = sum(answer["size"] for answer in answers)
@@ -174,7 +187,8 @@ def test_off(script, watch_script):
     target.end()
 
 
-def test_started(watch, tmp_path):
+@each_ruby
+def test_started(watch, tmp_path, ruby):
     """The interpreter has no threads yet when it is started: they are found as soon as there are some."""
     script = tmp_path / "service.rb"
     script.write_text("rows = []\n"
@@ -186,31 +200,87 @@ def test_started(watch, tmp_path):
                       "grow.call\n"
                       "sleep 1\n"  # names are read behind the hits: those of the last moments are gone with it
                       "exit!(0)\n")
-    run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", RUBIES[0], script)
+    run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", *command(ruby), script)
     assert run.wait() == 0, run.said()
     groups = json.loads((tmp_path / "report").read_text())["groups"]
     assert any(script_frames(group)[:1] == [["block (2 levels) in <main>", str(script), 4]] and
                group["bytes"] > 1000000 for group in groups)
 
 
+def library_of(ruby, folder):
+    """A copy of the file of its interpreter, in FOLDER, and what makes it use this one."""
+    library = re.search(r"(\S*libruby\S*) => (\S+)", output_of("ldd", ruby))
+    shutil.copy(library[2], folder / library[1])
+    return folder / library[1], {**os.environ, "LD_LIBRARY_PATH": str(folder)}
+
+
 def test_an_unknown_version_is_said(victim, watch_script, tmp_path):
     """Nothing is guessed: the stacks are those of the interpreter."""
-    libraries = output_of("ldd", RUBIES[0])
-    library = re.search(r"(\S*libruby\S*) => (\S+)", libraries)
-    changed = tmp_path / library[1]
-    shutil.copy(library[2], changed)
+    changed, environment = library_of(RUBIES[0], tmp_path)
     at = symbol(changed, "ruby_version")
     with changed.open("r+b") as f:
         f.seek(at)
         assert f.read(2) == b"3."
         f.write(b"9")
-    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})
+    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env=environment)
     run = watch_script(target)
     answers = target.ask("recursion 5")
     report = run.finish()
     assert not any(of_script(frame) for frame in group_of(report, answers[0]["size"])["stack"])
     said = re.compile(r"Ruby 3\.9\.\d+ in libruby\S*: frames of this version are not known")
     assert any(said.search(note) for note in report["notes"]), report["notes"]
+    target.end()
+
+
+def rename(library, name):
+    """The symbol has another name then, of the same GNU hash: so the library itself finds it as before."""
+    other = name[:-2] + chr(ord(name[-2]) + 1) + chr(ord(name[-1]) - 33)
+    data, old = library.read_bytes(), f"\0{name}\0".encode()
+    assert data.count(old) == 1
+    library.write_bytes(data.replace(old, f"\0{other}\0".encode()))
+
+
+def unnamed_library(folder):
+    """As library_of, without the symbols that 3.3 does not export; and the address of rb_vm_exec in it."""
+    library, environment = library_of(RUBIES[0], folder)
+    symbols = output_of("readelf", "--dyn-syms", "-W", library).splitlines()
+    found = [int(line.split()[1], 16) for line in symbols if line.endswith(" rb_vm_exec")]
+    if not found:
+        pytest.skip("optional: this Ruby does not export them either")
+    rename(library, "rb_vm_exec")
+    rename(library, "ruby_current_vm_ptr")
+    return library, environment, found[0]
+
+
+def test_without_symbols(victim, watch_script, tmp_path):
+    """The function that executes scripts is found by what it does: it is the one that had the name."""
+    library, environment, address = unnamed_library(tmp_path)
+    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env=environment)
+    run = watch_script(target, "--debug=unwind")
+    answers = [answer for order in OF_EACH for answer in target.ask(order)]
+    report = run.finish()
+    assert_same_stacks(report, answers)
+    no_doubts(report)
+    maps = pathlib.Path(f"/proc/{target.pid}/maps").read_text().splitlines()
+    bias = next(int(line.split("-")[0], 16) for line in maps if line.endswith(str(library)))
+    assert f"evaluation at {bias + address:#x}\n" in run.said()
+    assert_untouched(target)
+    target.end()
+
+
+def test_what_is_not_found_is_said(victim, watch_script, tmp_path):
+    """Without the unwind table nothing says where the function that executes scripts begins."""
+    library, environment, _ = unnamed_library(tmp_path)
+    data = library.read_bytes().replace(b"\0.eh_frame\0", b"\0.eh-frame\0")
+    header = struct.pack("<II", 0x6474e550, 4)  # PT_GNU_EH_FRAME, read only
+    library.write_bytes(data.replace(header, struct.pack("<II", 0, 4), 1))
+    target = victim(RUBIES[0], "--disable-gems", SCRIPT, env=environment)
+    run = watch_script(target)
+    target.ask("recursion 5")
+    report = run.finish()
+    note = r"no frames of Ruby scripts: Ruby 3\.\d\.\d+: the function that executes them was not found"
+    assert any(re.search(note, said) for said in report["notes"]), report["notes"]
+    assert not any(of_script(frame) for group in report["groups"] for frame in group["stack"])
     target.end()
 
 

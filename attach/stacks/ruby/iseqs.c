@@ -96,6 +96,20 @@ bool iseqs_is_method(const struct script_code *code)
 	return code->kind == RB_METHOD && !code->gone && code->function[0];
 }
 
+bool iseqs_first_word(int mem, taddr addr, taddr pc, uint64_t *out)
+{
+	struct script_code iseq = { .addr = addr };
+	taddr code;
+
+	if (!script_read(mem, addr, iseq.bytes, HEAD) ||
+	    (script_code_word(&iseq, HEAD_FLAGS) & RB_INTERNAL_TYPE) != RB_ISEQ ||
+	    !script_read(mem, script_code_word(&iseq, HEAD_BODY), iseq.bytes + HEAD, CODE + 8 - HEAD))
+		return false;
+	code = script_code_word(&iseq, CODE);
+	return (pc - code) % 8 == 0 && (pc - code) / 8 <= (uint32_t)script_code_number(&iseq, NWORDS) &&
+	       script_read_word(mem, code, out);
+}
+
 /* --- lines --- */
 
 /* The one before the next one is executed, as Ruby itself has it. */

@@ -27,6 +27,12 @@ uint32_t iseqs_line(const struct script_runtime *rt, const struct script_code *i
 /* Of one that was found as RB_METHOD: is it a method, and not what else frames in C have in its place? */
 bool iseqs_is_method(const struct script_code *code);
 
+/*
+ * The first word of the instructions of the iseq at @addr, which executes them up to @pc. false: there is
+ * none, or @pc is not in it.
+ */
+bool iseqs_first_word(int mem, taddr addr, taddr pc, uint64_t *out);
+
 /* Which word of the instructions a frame executes whose next instruction is at @pc. */
 uint32_t iseqs_position(const struct script_code *iseq, taddr pc);
 

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "attach/stacks/ruby/iseqs.h"
+#include "attach/stacks/ruby/rbdata.h"
+#include "attach/stacks/ruby/rbloop.h"
 #include "attach/stacks/ruby/rbsymbols.h"
 
 #define VM_MAIN_THREAD 40	/* in all versions of the layouts */
@@ -49,10 +51,16 @@ static const char *why_not(const struct module *m, int mem, uint16_t version, st
 	if (!script_data_of(m, "ruby_patchlevel", &at) ||
 	    !script_read(mem, at, &patchlevel, sizeof(patchlevel)) || patchlevel < 0)
 		return "it is no release";
-	if (!script_loop_of(m, "rb_vm_exec", &rt->base.loop) ||
-	    !script_data_of(m, "ruby_current_vm_ptr", &rt->vm))
-		return "the symbols of its file are incomplete";
 	return NULL;
+}
+
+/* As far as the file has them. */
+static void take_symbols(struct rb_runtime *rt, const struct module *m)
+{
+	if (!script_loop_of(m, "rb_vm_exec", &rt->base.loop))
+		rt->base.loop = (struct code_range){ 0, 0 };
+	if (!script_data_of(m, "ruby_current_vm_ptr", &rt->vm))
+		rt->vm = 0;
 }
 
 int rb_runtime_find(struct script_runtime *base, const struct module *m, int mem, char *why, size_t n)
@@ -68,6 +76,7 @@ int rb_runtime_find(struct script_runtime *base, const struct module *m, int mem
 	version = read_version(mem, at, base->version, sizeof(base->version) - 1);
 	reason = why_not(m, mem, version, rt);
 	if (!reason) {
+		take_symbols(rt, m);
 		base->chain = rt->layout.chain;
 		iseqs_identity(&rt->layout, base->identity);
 		return 0;
@@ -91,14 +100,12 @@ static bool is_self(int mem, taddr self)
 	return self && script_read_word(mem, self + SELF_SELF, &own) && own == self;
 }
 
-/* The first thread, whose structures refer to each other as they must. */
-static bool first_thread(const struct rb_runtime *rt, int mem, struct thread *out)
+/* The first thread of @vm, whose structures refer to each other as they must. */
+static bool first_thread(const struct rb_layout *l, int mem, taddr vm, struct thread *out)
 {
-	const struct rb_layout *l = &rt->layout;
-	uint64_t vm, thread, vm_of_thread, has_id, thread_of_execution;
+	uint64_t thread, vm_of_thread, has_id, thread_of_execution;
 
-	if (!script_read_word(mem, rt->vm, &vm) || !vm ||
-	    !script_read_word(mem, vm + VM_MAIN_THREAD, &thread) ||
+	if (!vm || !script_read_word(mem, vm + VM_MAIN_THREAD, &thread) ||
 	    !script_read_word(mem, thread + THREAD_VM, &vm_of_thread) || vm_of_thread != vm ||
 	    !script_read_word(mem, thread + l->execution, &out->execution) || !out->execution ||
 	    !script_read_word(mem, out->execution + EXECUTION_THREAD, &thread_of_execution) ||
@@ -108,6 +115,31 @@ static bool first_thread(const struct rb_runtime *rt, int mem, struct thread *ou
 	if (l->native && !script_read_word(mem, thread + l->native, &has_id))
 		return false;
 	return script_read_word(mem, has_id + l->thread_id, &out->self) && is_self(mem, out->self);
+}
+
+struct vm_search {
+	const struct rb_runtime *rt;
+	const struct module *m;
+};
+
+/* It is allocated: most of what is searched are pointers into the file, which need not be followed. */
+static bool is_vm_pointer(const void *arg, const uint64_t *word)
+{
+	const struct vm_search *s = arg;
+	struct thread t;
+
+	return rb_data_pointer(*word) && (*word < s->m->lo || *word >= s->m->hi) &&
+	       first_thread(&s->rt->layout, s->rt->base.mem, *word, &t);
+}
+
+/* Without its symbol it is known by the thread that it leads to. */
+static bool read_vm(const struct rb_runtime *rt, const struct module *m, uint64_t *vm)
+{
+	const struct vm_search search = { rt, m };
+	const struct rb_data_wanted wanted = { 1, is_vm_pointer, &search };
+	const taddr at = rt->vm ? rt->vm : rb_data_search(m, rt->base.mem, &wanted);
+
+	return at && script_read_word(rt->base.mem, at, vm);
 }
 
 /*
@@ -160,16 +192,39 @@ static int32_t slot_of(int mem, const struct thread *t)
 	return slot;
 }
 
+/* The code of a file never changes: what was searched there in vain is not searched again. */
+static bool locate_loop(struct rb_runtime *rt, const struct module *m, taddr execution)
+{
+	taddr core;
+	int r;
+
+	if (rt->base.loop.hi)
+		return true;
+	if (rb_loop_core(m, rt->base.mem, &rt->layout, execution, &core) < 0 || core == rt->core)
+		return false;
+	r = rb_loop_caller(m, core, &rt->base.loop);
+	if (r == -ENOENT)
+		rt->core = core;
+	return r == 0;
+}
+
 int rb_runtime_locate(struct script_runtime *base, const struct module *m)
 {
 	struct rb_runtime *rt = (void *)base;
 	struct thread t;
+	uint64_t vm;
 
-	if (!first_thread(rt, base->mem, &t) || !ends_as_expected(&rt->layout, base->mem, t.execution))
+	base->unfound = NULL;
+	if (!read_vm(rt, m, &vm) || !first_thread(&rt->layout, base->mem, vm, &t) ||
+	    !ends_as_expected(&rt->layout, base->mem, t.execution))
 		return -EAGAIN;
 	base->chain.slot = slot_of(base->mem, &t);
 	if (!base->chain.slot)
 		return -EAGAIN;
+	if (!locate_loop(rt, m, t.execution)) {
+		base->unfound = "the function that executes them";
+		return -EAGAIN;
+	}
 	rt->symbols = rb_symbols_locate(m, base->mem, &rt->layout);
 	return 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rbruntime: the Ruby interpreter in a process: which version it is, how its structures are laid out, and
- * where the frames of each thread begin.
+ * rbruntime: the Ruby interpreter in a process: which version it is, how its structures are laid out, where
+ * the frames of each thread begin, and which function executes them. Since 3.3 its file exports neither that
+ * function nor the variable that leads to its threads: without a table of symbols, both are found by what
+ * they must be, as soon as there is a thread that executes a script.
  *
  * Each thread has in a variable of its own what it executes: a fiber. Nothing says where in glibc's
  * thread-local storage that variable lies; but what the first thread executes is known from Ruby itself, and
@@ -18,7 +20,8 @@
 struct rb_runtime {
 	struct script_runtime base;	/* first */
 	struct rb_layout layout;	/* of this version; its chain is in base, with the slot */
-	taddr vm;			/* ruby_current_vm_ptr */
+	taddr vm;			/* ruby_current_vm_ptr; 0: not known yet */
+	taddr core;			/* what executes instructions, if no loop calls it (rbloop.h) */
 	taddr symbols;			/* the table of symbols; 0: it was not found */
 };
 

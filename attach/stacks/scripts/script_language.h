@@ -27,7 +27,8 @@ struct script_codes;
 struct script_runtime {
 	int mem;			/* of the process; -1: there is no interpreter */
 	char version[16];		/* "3.11.2" */
-	struct code_range loop;		/* the evaluation loop */
+	struct code_range loop;		/* the evaluation loop; lo == hi: not known yet */
+	const char *unfound;		/* what locate has not found; NULL: a thread's frames */
 	struct chain_plan chain;	/* where the frames of a thread are */
 	bool has_entries;		/* the chain leads to the C frames that execute its links (entry) */
 	uint16_t identity[SCRIPT_IDENTITY];	/* words of a code object, which tell it from others */
@@ -49,7 +50,10 @@ struct script_language {
 	 * -ENOTSUP: it cannot be read, @why (@n bytes) says which it is and why.
 	 */
 	int (*find)(struct script_runtime *rt, const struct module *m, int mem, char *why, size_t n);
-	/* Where the frames of its threads begin: completes rt->chain. 0; -EAGAIN: it has no threads (yet). */
+	/*
+	 * Where the frames of its threads begin: completes rt->chain, and rt->loop. 0; -EAGAIN: it has no
+	 * threads (yet), or something else is not found: rt->unfound.
+	 */
 	int (*locate)(struct script_runtime *rt, const struct module *m);
 
 	/* Does link @i of the chain execute a script? */

@@ -79,7 +79,8 @@ static void look(struct scripts *s, uint64_t now_ns)
 	s->shared->chain = rt->chain;
 	atomic_store(&s->shared->chained, true);
 	s->state = SCRIPTS_ON;
-	log_debug(UNWIND, "threads of %s: slot %d", s->found->language->interpreter, rt->chain.slot);
+	log_debug(UNWIND, "threads of %s: slot %d, evaluation at " PRItaddr, s->found->language->interpreter,
+		  rt->chain.slot, rt->loop.lo);
 }
 
 static void refuse(struct scripts *s)
@@ -95,8 +96,7 @@ static void begin(struct scripts *s)
 	s->state = SCRIPTS_WAITS;
 	s->next_ns = 0;
 	script_codes_begin(&s->codes, f->language, f->runtime);
-	log_debug(UNWIND, "%s %s, evaluation at " PRItaddr, f->language->interpreter, f->runtime->version,
-		  f->runtime->loop.lo);
+	log_debug(UNWIND, "%s %s", f->language->interpreter, f->runtime->version);
 	look(s, 0);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rbruntime, rbsymbols: this program is a Ruby, as far as its symbols go: which version it is, where the frames of
- * its first thread begin, and its table of symbols. Those that are not as expected.
+ * rbruntime, rbsymbols: this program is a Ruby, as far as its symbols go: which version it is, where the
+ * frames of its first thread begin, and its table of symbols. Those that are not as expected, and those of a
+ * file without symbols.
  */
 #include "attach/stacks/ruby/rbruntime.h"
 
@@ -15,7 +16,7 @@
 #include <cmocka.h>
 
 #include "attach/stacks/ruby/rbsymbols.h"
-#include "tests/unit/attach/stacks/ruby/made_ruby.h"
+#include "tests/unit/attach/stacks/ruby/made_script.h"
 
 #define VALUES 100u		/* words of the stack of an execution */
 #define FRAME 8u		/* words of a frame of 3.1 */
@@ -34,6 +35,13 @@ __attribute__((noinline)) int rb_vm_exec(void)
 	return 1;
 }
 
+/* What executes instructions, and the loop that calls it. */
+__asm__(".text\n"
+	"core: .cfi_startproc\n nop\ncore_label: ret\n .cfi_endproc\n"
+	"loop: .cfi_startproc\n call core\n ret\n .cfi_endproc\n");
+extern const char core_label[] __attribute__((visibility("hidden"))),
+	loop[] __attribute__((visibility("hidden")));
+
 /* Words of initialized data, one of which begins the table of symbols. */
 static struct {
 	uint64_t before[9], last, by_name, arrays, after[5];
@@ -45,7 +53,7 @@ static struct string plus, times, less;
 
 /* --- what a process of it has --- */
 
-static uint64_t vm[16], thread[32], execution[16], values[VALUES];
+static uint64_t *vm, thread[32], execution[16], values[VALUES];
 static struct {
 	uint64_t storage[64];
 	uint64_t self[4];		/* what pthread_self() leads to */
@@ -101,6 +109,8 @@ static void make_process(void)
 static int setup(void **state)
 {
 	(void)state;
+	vm = calloc(16, sizeof(*vm));
+	assert_non_null(vm);
 	assert_int_equal(modules_new(getpid(), &modules), 0);
 	mem = open("/proc/self/mem", O_RDONLY);
 	module = modules_find(modules, (uintptr_t)rb_vm_exec);
@@ -117,6 +127,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	modules_free(modules);
+	free(vm);
 	return close(mem);
 }
 
@@ -233,6 +244,63 @@ static void hostile_blocks(void **state)
 	assert_int_equal(rt.base.chain.slot, -14 * 8);
 }
 
+/* Its file has neither symbol. */
+static int locate_unnamed(void)
+{
+	assert_int_equal(find(), 0);
+	rt.vm = 0;
+	rt.base.loop = (struct code_range){ 0, 0 };
+	return rb_runtime_locate(&rt.base, module);
+}
+
+static void without_symbols(void **state)
+{
+	uint64_t *const frame = &values[VALUES - 2 * FRAME];
+
+	(void)state;
+	assert_int_equal(locate_unnamed(), -EAGAIN);
+	assert_string_equal(rt.base.unfound, "the function that executes them");
+	assert_true(make_script());
+	assert_int_equal(close(made_runtime.base.mem), 0);
+	made_iseqs[0].code[0] = (uintptr_t)core_label;
+	frame[0] = (uintptr_t)made_iseqs[0].code;
+	frame[2] = (uintptr_t)&made_iseqs[0].iseq;
+	assert_int_equal(locate_unnamed(), 0);
+	assert_null(rt.base.unfound);
+	assert_int_equal(rt.base.loop.lo, (uintptr_t)loop);
+	assert_int_equal(rt.base.chain.slot, -14 * 8);
+	/* nothing leads to its threads */
+	vm[5] = 0;
+	assert_int_equal(locate_unnamed(), -EAGAIN);
+	assert_null(rt.base.unfound);
+	memset(values, 0, sizeof(values));
+}
+
+/* What executes instructions has no caller: its file is not searched again, but another one is found. */
+static void no_loop(void **state)
+{
+	uint64_t *const frame = &values[VALUES - 2 * FRAME];
+
+	(void)state;
+	assert_true(make_script());
+	assert_int_equal(close(made_runtime.base.mem), 0);
+	made_iseqs[0].code[0] = (uintptr_t)rb_vm_exec + 1;
+	frame[0] = (uintptr_t)made_iseqs[0].code;
+	frame[2] = (uintptr_t)&made_iseqs[0].iseq;
+	assert_int_equal(locate_unnamed(), -EAGAIN);
+	assert_int_equal(rt.core, (uintptr_t)rb_vm_exec - module->bias);
+	assert_int_equal(rb_runtime_locate(&rt.base, module), -EAGAIN);
+	assert_string_equal(rt.base.unfound, "the function that executes them");
+	vm[5] = 0;
+	assert_int_equal(rb_runtime_locate(&rt.base, module), -EAGAIN);
+	assert_null(rt.base.unfound);
+	vm[5] = (uintptr_t)thread;
+	made_iseqs[0].code[0] = (uintptr_t)core_label;
+	assert_int_equal(rb_runtime_locate(&rt.base, module), 0);
+	assert_int_equal(rt.base.loop.lo, (uintptr_t)loop);
+	memset(values, 0, sizeof(values));
+}
+
 static void names_of_symbols(void **state)
 {
 	const struct rb_layout *l = rb_layouts_find(0x0301);
@@ -287,6 +355,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(located, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_as_expected, setup, teardown),
 		cmocka_unit_test_setup_teardown(hostile_blocks, setup, teardown),
+		cmocka_unit_test_setup_teardown(without_symbols, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_of_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(no_table, setup, teardown),
 	};
