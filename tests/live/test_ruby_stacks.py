@@ -151,9 +151,10 @@ def test_c_functions_are_where_they_belong(script, watch_script, ruby):
     target.end()
 
 
-def test_the_line_that_appends_leads(script, watch_script):
+@each_ruby
+def test_the_line_that_appends_leads(script, watch_script, ruby):
     """The interpreter's own functions are left out at the front, as wrappers are; in text and in a trace, too."""
-    target = script()
+    target = script(ruby)
     line = next(n for n, text in enumerate(SCRIPT.read_text().splitlines(), 1) if "the growing line" in text)
     run = watch_script(target, json_report=False)
     target.ask("append 300000")
