@@ -460,8 +460,8 @@ static void note_scripts(struct recorder *r, const struct scripts *s, const stru
 		recorder_note(r, t, "%" PRIu64 " stacks have not all frames of the %s script: they led "
 			      "to memory that was not there", of->lost, language);
 	if (of->gone)
-		recorder_note(r, t, "%" PRIu64 " frames of %s scripts have no name: their code was freed "
-			      "before it was read", of->gone, language);
+		recorder_note(r, t, "%" PRIu64 " frames of %s scripts have no name: their code was gone "
+			      "before it was read, freed or with the process", of->gone, language);
 }
 
 static void note_stacks(struct recorder *r, const struct watch *w, uint64_t t)

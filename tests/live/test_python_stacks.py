@@ -18,7 +18,7 @@ from symbols import output_of, symbol
 from untouched import assert_untouched
 
 SCRIPT = TOP / "tests/victims/scripts.py"
-GONE = "(code that is freed)"
+GONE = "(code that is gone)"
 PYTHONS = os.environ.get("MM_PYTHONS", "/usr/bin/python3").split(":")
 OF_EACH = ["recursion 5", "sorted", "compared", "partial", "mapped", "comprehension", "class", "generator",
            "delegated", "coroutine", "threads 3", "callback", "json", "json_c", "executed", "lines"]
@@ -309,7 +309,7 @@ def test_code_that_is_freed_at_once(script, watch_script):
             assert frames[2] in (["<module>", "<string>", 4], [GONE, GONE, 0]), frames
             found[frames[2][0]] = found.get(frames[2][0], 0) + group["bytes"]
     assert sum(found.values()) == sum(sizes)
-    assert GONE not in found or any("their code was freed" in note for note in report["notes"])
+    assert GONE not in found or any("their code was gone" in note for note in report["notes"])
     target.end()
 
 

@@ -21,7 +21,7 @@ from symbols import output_of, symbol
 from untouched import assert_untouched
 
 SCRIPT = TOP / "tests/victims/scripts.rb"
-GONE = "(code that is freed)"
+GONE = "(code that is gone)"
 RUBIES = os.environ.get("MM_RUBIES", "/usr/bin/ruby").split(":")
 OTHER = "debian13"
 OF_EACH = ["recursion 5", "blocks", "ensures", "rescues", "arguments", "class", "called", "enumerators", "fibers",
@@ -299,5 +299,5 @@ def test_code_that_is_freed_at_once(script, watch_script):
             assert inner in ["block in freed", GONE], names
             found[inner] += group["bytes"]
     assert sum(found.values()) == sum(sizes)
-    assert GONE not in found or any("their code was freed" in note for note in report["notes"])
+    assert GONE not in found or any("their code was gone" in note for note in report["notes"])
     target.end()

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/intern.h"
 
-#define PLACES_GONE "(code that is freed)"	/* as a file, too: so it is known as a frame of a script */
+#define PLACES_GONE "(code that is gone)"	/* as a file, too: so it is known as a frame of a script */
 
 struct script_place {
 	const char *function, *file;	/* never NULL; of the pool */

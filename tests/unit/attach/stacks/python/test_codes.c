@@ -143,13 +143,13 @@ static void freed_before(void **state)
 	for (uint64_t references = 0; references < 2; references++) {
 		forget();
 		object.references = references ? (uintptr_t)&object : 0;
-		is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
+		is_at(place_at(1, 0), "(code that is gone)", "(code that is gone)", 0);
 	}
 	make_code(&object, &lines, &load, &orders, 10);
 	is_at(place_at(1, LATER), "load", "orders.py", 11);
 	forget();
 	object.type = 0;
-	is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
+	is_at(place_at(1, 0), "(code that is gone)", "(code that is gone)", 0);
 	assert_int_equal(codes.gone, 3);
 }
 
@@ -173,7 +173,7 @@ static void names_of_all_widths(void **state)
 	/* not compact, as no name is */
 	t.state = 4u << 2;
 	forget();
-	is_at(place_at(1, 0), "(code that is freed)", "(code that is freed)", 0);
+	is_at(place_at(1, 0), "(code that is gone)", "(code that is gone)", 0);
 }
 
 int main(void)

@@ -17,7 +17,7 @@
 #include "tests/unit/attach/stacks/ruby/made_script.h"
 
 #define LATER (2ull * SCRIPT_TRUSTED_NS)
-#define GONE "(code that is freed)"
+#define GONE "(code that is gone)"
 
 static struct script_places places;
 static struct script_codes codes;
