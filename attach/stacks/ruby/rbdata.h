@@ -12,14 +12,18 @@
 #include "attach/target/modules.h"
 #include "base/taddr.h"
 
-/* What is searched: @n words for which @is says so, given @arg. */
+/* What is searched: @n words for which both functions say so, given @arg. */
 struct rb_data_wanted {
 	size_t n;
-	bool (*is)(const void *arg, const uint64_t *words);
+	bool (*may_be)(const void *arg, const uint64_t *words);	/* reads nothing else */
+	bool (*is)(const void *arg, const uint64_t *words);	/* follows pointers */
 	const void *arg;
 };
 
-/* The first address that has it; 0: none has. */
+/*
+ * The first address that has it; 0: none has. The process could have any data there, so no more than 4 MiB are
+ * searched, and @is is asked no more than 16,384 times.
+ */
 taddr rb_data_search(const struct module *m, int mem, const struct rb_data_wanted *wanted);
 
 /* May it be an address of data of a word or more? */

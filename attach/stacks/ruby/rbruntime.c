@@ -21,6 +21,7 @@
 #define SELF_BLOCKS 8		/* the thread's blocks of storage, by module: 16 bytes each */
 #define SELF_SELF 16
 #define BLOCKS_MOST 256
+#define SEARCHES_MOST 4
 #define STORAGE_MOST 65536u	/* below the descriptor */
 
 /* --- which version --- */
@@ -123,20 +124,26 @@ struct vm_search {
 };
 
 /* It is allocated: most of what is searched are pointers into the file, which need not be followed. */
+static bool may_be_vm_pointer(const void *arg, const uint64_t *word)
+{
+	const struct vm_search *s = arg;
+
+	return rb_data_pointer(*word) && (*word < s->m->lo || *word >= s->m->hi);
+}
+
 static bool is_vm_pointer(const void *arg, const uint64_t *word)
 {
 	const struct vm_search *s = arg;
 	struct thread t;
 
-	return rb_data_pointer(*word) && (*word < s->m->lo || *word >= s->m->hi) &&
-	       first_thread(&s->rt->layout, s->rt->base.mem, *word, &t);
+	return first_thread(&s->rt->layout, s->rt->base.mem, *word, &t);
 }
 
 /* Without its symbol it is known by the thread that it leads to. */
 static bool read_vm(const struct rb_runtime *rt, const struct module *m, uint64_t *vm)
 {
 	const struct vm_search search = { rt, m };
-	const struct rb_data_wanted wanted = { 1, is_vm_pointer, &search };
+	const struct rb_data_wanted wanted = { 1, may_be_vm_pointer, is_vm_pointer, &search };
 	const taddr at = rt->vm ? rt->vm : rb_data_search(m, rt->base.mem, &wanted);
 
 	return at && script_read_word(rt->base.mem, at, vm);
@@ -192,20 +199,19 @@ static int32_t slot_of(int mem, const struct thread *t)
 	return slot;
 }
 
-/* The code of a file never changes: what was searched there in vain is not searched again. */
+/* The code of a file never changes, and all of it is searched: so not again for the same, nor many times. */
 static bool locate_loop(struct rb_runtime *rt, const struct module *m, taddr execution)
 {
 	taddr core;
-	int r;
 
 	if (rt->base.loop.hi)
 		return true;
-	if (rb_loop_core(m, rt->base.mem, &rt->layout, execution, &core) < 0 || core == rt->core)
+	if (rt->searches == SEARCHES_MOST || rb_loop_core(m, rt->base.mem, &rt->layout, execution, &core) < 0 ||
+	    core == rt->core)
 		return false;
-	r = rb_loop_caller(m, core, &rt->base.loop);
-	if (r == -ENOENT)
-		rt->core = core;
-	return r == 0;
+	rt->core = core;
+	rt->searches++;
+	return rb_loop_caller(m, core, &rt->base.loop) == 0;
 }
 
 int rb_runtime_locate(struct script_runtime *base, const struct module *m)

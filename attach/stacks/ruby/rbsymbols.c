@@ -32,9 +32,6 @@ static bool is_table(int mem, const struct rb_layout *l, const struct table *t)
 	static const char letters[] = "+*<";
 	char name[4];
 
-	if (t->last <= LAST_OPERATOR || t->last > SYMBOLS_MOST || !rb_data_pointer(t->by_name) ||
-	    !rb_data_pointer(t->arrays))
-		return false;
 	for (const char *c = letters; *c; c++)
 		if (!name_of_number(mem, l, t, (uint8_t)*c, name, sizeof(name)) || name[0] != *c || name[1])
 			return false;
@@ -45,6 +42,16 @@ struct search {
 	int mem;
 	const struct rb_layout *layout;
 };
+
+static bool may_begin_table(const void *arg, const uint64_t *words)
+{
+	struct table t;
+
+	(void)arg;
+	memcpy(&t, words, sizeof(t));
+	return t.last > LAST_OPERATOR && t.last <= SYMBOLS_MOST && rb_data_pointer(t.by_name) &&
+	       rb_data_pointer(t.arrays);
+}
 
 static bool begins_table(const void *arg, const uint64_t *words)
 {
@@ -59,7 +66,7 @@ taddr rb_symbols_locate(const struct module *m, int mem, const struct rb_layout 
 {
 	const struct search search = { mem, l };
 	const size_t n = sizeof(struct table) / sizeof(uint64_t);
-	const struct rb_data_wanted wanted = { n, begins_table, &search };
+	const struct rb_data_wanted wanted = { n, may_begin_table, begins_table, &search };
 
 	return rb_data_search(m, mem, &wanted);
 }

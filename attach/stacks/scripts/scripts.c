@@ -131,6 +131,20 @@ void scripts_modules_changed(struct scripts *s)
 
 /* --- a stack --- */
 
+/* As long as the evaluation loop is not known, all that runs through its file counts. */
+static bool is_of_interpreter(const struct scripts *s, const struct unwind_stack *st)
+{
+	const struct module *m;
+
+	if (s->found->runtime->loop.hi)
+		return script_join_any(s->found->runtime, st);
+	m = modules_at(s->modules, s->module);
+	for (uint32_t i = 0; i < st->n; i++)
+		if ((st->frames[i] & ~UNWIND_EXACT) >= m->lo && (st->frames[i] & ~UNWIND_EXACT) < m->hi)
+			return true;
+	return false;
+}
+
 int scripts_put(struct scripts *s, const struct record_hit *hit, uint32_t max, struct unwind_stack *st)
 {
 	struct scripts_of *f = s->found;
@@ -142,7 +156,7 @@ int scripts_put(struct scripts *s, const struct record_hit *hit, uint32_t max, s
 	if (s->state < SCRIPTS_WAITS)
 		return 0;
 	if (!hit->chain_len) {
-		f->without += script_join_any(f->runtime, st);
+		f->without += is_of_interpreter(s, st);
 		return 0;
 	}
 	r = script_join(&s->codes, hit, max, st);

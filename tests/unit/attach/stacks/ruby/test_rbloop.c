@@ -257,16 +257,25 @@ static void several_or_none(void **state)
 /* --- rbdata --- */
 
 static uint64_t wanted_words[3] = { 0x1234567890abcdef, 7, 8 }, zeroed[3];
+static volatile uint64_t many[20000];	/* read from outside */
+static unsigned asked;
+
+static bool may_be_wanted(const void *arg, const uint64_t *words)
+{
+	return words[0] == *(const uint64_t *)arg + 1;
+}
 
 static bool is_wanted(const void *arg, const uint64_t *words)
 {
-	return words[0] == *(const uint64_t *)arg + 1 && words[1] == 7;
+	(void)arg;
+	asked++;
+	return words[1] == 7;
 }
 
 static void in_the_data(void **state)
 {
 	const uint64_t before = 0x1234567890abcdee;
-	const struct rb_data_wanted wanted = { 3, is_wanted, &before };
+	const struct rb_data_wanted wanted = { 3, may_be_wanted, is_wanted, &before };
 
 	(void)state;
 	assert_int_equal(rb_data_search(module, mem, &wanted), (uintptr_t)wanted_words);
@@ -277,6 +286,13 @@ static void in_the_data(void **state)
 	zeroed[1] = 7;
 	assert_int_equal(rb_data_search(module, mem, &wanted), (uintptr_t)zeroed);
 	assert_int_equal(rb_data_search(module, -1, &wanted), 0);
+	/* data that looks like it everywhere */
+	zeroed[0] = 0;
+	for (size_t i = 0; i < sizeof(many) / sizeof(*many); i++)
+		many[i] = before + 1;
+	asked = 0;
+	assert_int_equal(rb_data_search(module, mem, &wanted), 0);
+	assert_int_equal(asked, 16384);
 }
 
 int main(void)
