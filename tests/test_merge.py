@@ -353,7 +353,7 @@ STEPS = 9  # of age: the last one begins at 10 s
 
 
 def steps(blocks, gone_at=None):
-    """At risk, gone, unknown: so many blocks reach 3 s; or all are freed in step GONE_AT."""
+    """At risk, gone, unknown: so many blocks reach 10 s; or all are freed in step GONE_AT."""
     if gone_at is None:
         return [(blocks, 0, 0)] * STEPS
     return [(blocks, 0, 0)] * gone_at + [(blocks, blocks, 0)]
@@ -375,6 +375,15 @@ def budgeted(path, number, **what):
 
 def estimates(path):
     return {group["stack"][0]["function"]: group for group in report(path, "--top", "0")["groups"]}
+
+
+def test_few_in_each_of_several_processes(tmp_path):
+    """Together they would be enough; the reason is still that there are too few, and not that none is added by now."""
+    old = [(12, 0, 0)] * (STEPS - 1) + [(7, 0, 0)]
+    paths = [budgeted(tmp_path / f"{i}.mmt", i, leak=(60, old)) for i in range(2)]
+    assert [estimates(path)["leak"]["why_unknown"] for path in paths] == ["young", "young"]
+    group = estimates(merge(tmp_path / "all.mmt", *paths))["leak"]
+    assert (group["turnover"], group["why_unknown"], group["estimate"]["needed_age_s"]) == ("unknown", "few", 10)
 
 
 def test_runs_with_a_budget_add_up(tmp_path):

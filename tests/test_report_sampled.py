@@ -210,12 +210,12 @@ def test_what_may_leak_is_named(path):
     written, rare = may_leak(path)
     assert re.fullmatch(r"\[2\] written 0x1009 may leak: it allocates about 3840 B/min \(3\d{3} B to 4\d{3} B\) that is not freed within 1s; to be certain, "
                         r"watch for a short time without --budget: more samples would not show it", written), written
-    assert re.fullmatch(r"\[3\] rare 0x1007 may leak at most \d+ B/min; to be certain, watch for about 40m in all", rare), rare
+    assert re.fullmatch(r"\[3\] rare 0x1007 may leak at most \d+ B/min; to be certain, watch for about 2h in all", rare), rare
 
 
 @pytest.mark.parametrize("seen,steps,sums,advice", [
     (2, [(2, 0, 0)], rounds(1, 600), "watch longer"),
-    (6, [(6, 0, 0)], rounds(1, 600), "watch for about 20m in all"),
+    (6, [(6, 0, 0)], rounds(1, 600), "watch for about 40m in all"),
     (600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, rounds(1, 600), "watch longer"),
     (600, [(100, 0, 0)] * 9, rounds(1, 600), "watch longer"),
     (600, STAY, rounds(100, 6), "see more of its calls: a larger --budget, or a short watch without one"),
@@ -385,7 +385,7 @@ def test_places_that_more_would_tell(path, tmp_path):
 def test_few_stay(tmp_path):
     """Most of it is freed; two blocks of the rest are too few for a conclusion."""
     trace = begin()
-    sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 9, **rounds(1, 600))
+    sample(trace, CACHE, 600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     assert ("[1] may leak: most is freed, and of the rest too few blocks were tracked (2)\n" in
             mmattach("report", tmp_path / "t.mmt"))
@@ -396,7 +396,7 @@ def test_young_for_the_watch(tmp_path):
     trace = begin()
     sample(trace, CACHE, 600, [(100, 0, 0)] * 10, **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
-    assert ("[1] may leak: too few of the 100 tracked blocks have reached an age of 1m40s\n" in
+    assert ("[1] may leak: too few of the 100 tracked blocks have been seen at an age of 1m40s\n" in
             mmattach("report", tmp_path / "t.mmt"))
 
 

@@ -68,6 +68,7 @@ static void put_estimates(struct strbuf *sb, const struct summary_sample *s)
 	put_interval(sb, ", ", "share_kept", v->share, v->low, v->high);
 	json_bool(sb, ", ", "at_least", s->allocs.at_least);
 	json_real(sb, ", ", "share_age_s", v->age_s);
+	json_real(sb, ", ", "needed_age_s", v->min_age_s);
 	json_number(sb, ", ", "followed", v->followed);
 	json_number(sb, ", ", "followed_to_share_age", v->old);
 	json_real(sb, ", ", "share_seen", s->sees);

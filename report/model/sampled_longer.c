@@ -7,13 +7,14 @@
 #include "report/model/unknown_reason.h"
 
 #define BASIS 3u	/* blocks: with fewer, the rate at which they are tracked is a guess */
-#define MARGIN 1.5	/* then eight are tracked in nine of ten watches */
+/* then eight become old enough in nine of ten watches: 58 % of them do, if the age is two fifths of the watch */
+#define MARGIN 2.6
 
-static double longer(uint64_t tracked, double seconds)
+static double longer(const struct summary_sample *its, uint64_t tracked, double seconds)
 {
 	if (tracked < BASIS || tracked >= SURVIVAL_ENOUGH)
 		return 0;
-	return fmax(seconds * MARGIN * SURVIVAL_ENOUGH / (double)tracked, seconds + SURVIVAL_MIN_AGE_S);
+	return fmax(seconds * MARGIN * SURVIVAL_ENOUGH / (double)tracked, seconds + its->survival.min_age_s);
 }
 
 enum sampled_advice sampled_advice(const struct summary_sample *its, double seconds, double *longer_s)
@@ -21,10 +22,10 @@ enum sampled_advice sampled_advice(const struct summary_sample *its, double seco
 	*longer_s = 0;
 	switch (unknown_reason(its)) {
 	case UNKNOWN_FEW:
-		*longer_s = longer(its->survival.followed, seconds);
+		*longer_s = longer(its, its->survival.followed, seconds);
 		return ADVICE_LONGER;
 	case UNKNOWN_FEW_LEFT:
-		*longer_s = longer(its->survival.old, seconds);
+		*longer_s = longer(its, its->survival.old, seconds);
 		return ADVICE_LONGER;
 	case UNKNOWN_UNNOTICED:
 	case UNKNOWN_NOTICED:

@@ -3,9 +3,10 @@
  * sampled_longer: what would show whether a group leaks of which that is not known: for how long to watch, if
  * the number of blocks that were tracked so far tells it, or what else to do.
  *
- *	few, few_left	eight blocks are needed, and n were tracked in this watch: it must be longer by that
- *			ratio, and half as much again, so that chance rarely leaves too few. With n below
- *			three the ratio is not known to a factor of ten: then only "longer"
+ *	few, few_left	eight old blocks are needed, and n were tracked in this watch: it must be longer by
+ *			that ratio, and 2.6 times that, as not all become old enough, and so that chance
+ *			rarely leaves too few. With n below three the ratio is not known to a factor of
+ *			ten: then only "longer"
  *	young, no_table	longer
  *	unnoticed, noticed	a larger part of the allocations must be seen: a larger budget
  *	some_late	longer than the blocks are meant to live, and that only the user knows

@@ -2,15 +2,15 @@
 /*
  * unknown_reason: why it is not known whether a group leaks: the first reason that holds.
  *
- *	few		too few blocks were tracked for a conclusion
+ *	few		too few blocks were tracked for a conclusion; of several processes, in each
  *	others		little is left, and may be of other allocation sites, which allocate such sizes and
  *			free far fewer of them (report/model/sampled_others.h)
  *	written		most were written to, and can no longer be distinguished from others
- *	young		too few have reached an age at which something can be said
+ *	few_left	most are freed, and those that are left are too few
+ *	young		too few have been seen at the age at which something can be said
  *	unnoticed	all seem to stay live, but reuse of their addresses would hardly have been noticed
  *			(survival_doubt)
  *	noticed		nearly all seem to stay live, but reuse of their addresses was noticed too often
- *	few_left	most are freed, and those that are left are too few
  *	hardly_any	so few of all stay live that they may be others, at the addresses of freed ones
  *	no_table	they stay live, and nothing is added by now; but too few were to be expected lately to
  *			call it bounded

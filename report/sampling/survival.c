@@ -166,8 +166,8 @@ static double min_age(double watched_s)
 	return ages[i];
 }
 
-void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s, uint64_t late_seen,
-		       double late_expected, struct survival *out)
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s,
+		       uint64_t late_seen, double late_expected, struct survival *out)
 {
 	struct course known, least;
 	unsigned from;

@@ -30,7 +30,8 @@
 
 #define SURVIVAL_STEPS 16u
 #define SURVIVAL_ENOUGH 8u	/* blocks at risk needed for a conclusion about an age */
-#define SURVIVAL_MIN_AGE_S 3.0	/* `stays` needs blocks of this age, and of this part of the watch */
+/* `stays` needs blocks that have reached the first step from this age and this part of the watch on */
+#define SURVIVAL_MIN_AGE_S 3.0
 #define SURVIVAL_MIN_PART (1.0 / 8)
 #define SURVIVAL_EXPECTED 3.0	/* allocations to be expected; then it is not chance that none is seen */
 #define SURVIVAL_CHANCE 0.02	/* up to this share may be others, allocated there before the first look */
@@ -59,7 +60,7 @@ struct survival {
 	 */
 	double share, low, high;
 	double age_s;			/* the highest step at which enough were at risk; 0: none */
-	double min_age_s;		/* what that must be for `stays`: the age of a step, too */
+	double min_age_s;		/* what that must be for `stays`: the age of that step */
 	uint64_t followed;		/* tracked blocks, in all */
 	uint64_t old;			/* at risk at age_s */
 	double half_s;			/* about half had gone by this age; 0: fewer than half have */
@@ -80,8 +81,8 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
  * was followed, and for much less than the watch. @late_seen: allocations seen late in the run; @late_expected: how many would have been seen at
  * the rate before.
  */
-void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s, uint64_t late_seen,
-		       double late_expected, struct survival *out);
+void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s,
+		       uint64_t late_seen, double late_expected, struct survival *out);
 
 /* Enough blocks have become old, and of these hardly any is freed or becomes unknown. */
 bool survival_is_still(const struct survival *s);

@@ -241,7 +241,7 @@ static void one_op(struct worker *w)
 	void *p = __atomic_exchange_n(below(w, 4) ? slot : &workers[below(w, nworkers)].slots[below(w, w->n)],
 				      NULL, __ATOMIC_SEQ_CST);
 
-	if (is("step") && below(w, 32) == 0)
+	if (is("step") && below(w, 8) == 0)
 		burst(w);
 	if (p && below(w, 8) == 0) {
 		const size_t n = any_size(w) + 1;

@@ -21,8 +21,8 @@ struct rb_data_wanted {
 };
 
 /*
- * The first address that has it; 0: none has. The process could have any data there, so no more than 4 MiB are
- * searched, and @is is asked no more than 16,384 times.
+ * The first address that has it; 0: none has. The process could have any data there, so no more than 4 MiB
+ * are searched, and @is is asked no more than 16,384 times.
  */
 taddr rb_data_search(const struct module *m, int mem, const struct rb_data_wanted *wanted);
 

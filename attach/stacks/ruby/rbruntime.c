@@ -206,8 +206,8 @@ static bool locate_loop(struct rb_runtime *rt, const struct module *m, taddr exe
 
 	if (rt->base.loop.hi)
 		return true;
-	if (rt->searches == SEARCHES_MOST || rb_loop_core(m, rt->base.mem, &rt->layout, execution, &core) < 0 ||
-	    core == rt->core)
+	if (rt->searches == SEARCHES_MOST ||
+	    rb_loop_core(m, rt->base.mem, &rt->layout, execution, &core) < 0 || core == rt->core)
 		return false;
 	rt->core = core;
 	rt->searches++;

@@ -21,7 +21,7 @@ struct rb_runtime {
 	struct script_runtime base;	/* first */
 	struct rb_layout layout;	/* of this version; its chain is in base, with the slot */
 	taddr vm;			/* ruby_current_vm_ptr; 0: not known yet */
-	taddr core;			/* what executes instructions, for which the loop was searched (rbloop.h) */
+	taddr core;			/* what executes instructions; the loop was searched for it */
 	uint32_t searches;		/* for it */
 	taddr symbols;			/* the table of symbols; 0: it was not found */
 };

@@ -107,7 +107,7 @@ static void put_few(struct strbuf *sb, uint64_t followed)
 
 static void put_young(struct strbuf *sb, const struct survival *s)
 {
-	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have reached an age of ", s->followed);
+	strbuf_printf(sb, "too few of the %" PRIu64 " tracked blocks have been seen at an age of ", s->followed);
 	format_seconds(sb, s->min_age_s);
 }
 
