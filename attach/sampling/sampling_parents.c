@@ -48,6 +48,19 @@ static struct sampling_trial *find_trial(struct sampling_parents *p, taddr funct
 	return NULL;
 }
 
+/* Does another trial, whose threads are held at its callers, need the trap of site @i? */
+static bool is_needed(const struct sampling_parents *p, const struct sampling_trial *ended, uint32_t i)
+{
+	for (size_t k = 0; k < SAMPLING_TRIALS; k++) {
+		const struct sampling_trial *t = &p->trials[k];
+
+		for (uint32_t n = 0; t != ended && t->checking && n < t->nouter; n++)
+			if (t->outer[n] == i)
+				return true;
+	}
+	return false;
+}
+
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
 	/* a thread that is held there now would get no answer */
@@ -56,7 +69,7 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
 		sampling_sites_hold(p->sites, outer, 0);
-		if (outer->role == SAMPLING_TRIAL)
+		if (outer->role == SAMPLING_TRIAL && !is_needed(p, t, t->outer[i]))
 			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
 	}
 	*t = (struct sampling_trial){ 0 };
@@ -214,6 +227,7 @@ void sampling_parents_hold(struct sampling_parents *p, uint64_t now_ns)
 		if (!site || site->number == SAMPLING_NONE || (t->checking && site->role != SAMPLING_TRIAL))
 			continue;
 		sampling_sites_hold(p->sites, site, HOLDS);
+		p->held_for = t->function;
 		p->next = (p->next + k + 1) % SAMPLING_TRIALS;
 		return;
 	}
@@ -239,10 +253,13 @@ static struct sampling_site *outer_at(const struct sampling_parents *p, const st
 	return NULL;
 }
 
-/* Begin a round of the trap, and let it be the last until the next thread is held. */
+/*
+ * Begin a round of the trap, and let it be the last until the next thread is held, unless another trial needs
+ * more.
+ */
 static bool lead_to(struct sampling_parents *p, const struct record_hit *hit, struct sampling_site *outer)
 {
-	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_RESTING_MS);
+	sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, outer->period_ms);
 	return link_lead(p->sites->planting->link, hit, outer->number);
 }
 
@@ -387,11 +404,28 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 		t->unclear++;
 }
 
+/*
+ * The trial for which threads are held at @caller; NULL: there is none. Functions that another one ends with a jump
+ * to have the same callers.
+ */
+static const struct sampling_trial *held_for(struct sampling_parents *p, taddr caller)
+{
+	const struct sampling_trial *t = p->held_for ? find_trial(p, p->held_for) : NULL;
+
+	if (t && t->checking && is_outer(p, t, caller))
+		return t;
+	for (size_t k = 0; k < SAMPLING_TRIALS; k++)
+		if (p->trials[k].checking && is_outer(p, &p->trials[k], caller))
+			return &p->trials[k];
+	return NULL;
+}
+
 int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const struct record_hit *hit)
 {
 	const taddr addr = p->sites->all[i].addr;
 	const struct sampling_last last = last_of(p, hit->head.tid);
 	const bool back = !is_under_way(&last) || last.led_from == addr;
+	const struct sampling_trial *next = hit->head.flags & RECORD_HELD ? held_for(p, addr) : NULL;
 
 	if (back)
 		addrmap_del(&p->last, hit->head.tid, NULL);
@@ -404,10 +438,8 @@ int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const str
 			check(p, t, &last, hit, addr);
 		else if (back && last.function == t->function)
 			weigh(t, &last, hit);
-		if (t->checking && hit->head.flags & RECORD_HELD)
-			return lead_back(p, t, hit, addr);
 	}
-	return 0;
+	return next ? lead_back(p, next, hit, addr) : 0;
 }
 
 /* --- deciding --- */

@@ -76,6 +76,7 @@ struct sampling_parents {
 	struct sampling_sites *sites;
 	struct sampling_trial trials[SAMPLING_TRIALS];
 	uint32_t next;		/* the trial for which a thread is held next */
+	taddr held_for;		/* the function of the one for which threads are held now */
 	uint64_t next_hold_ns, held_ns;	/* when the next hold is; what all have cost until now */
 	uint32_t budget_ppm;
 	struct addrmap last;	/* tid -> struct sampling_last */

@@ -50,7 +50,7 @@ __attribute__((naked, noinline)) static taddr jumps_there(void)
 	__asm__("jmp.d32 tried");
 }
 
-enum { INNER, OUTER, SITES };
+enum { INNER, OUTER, INNER_TOO, SITES };
 
 static int setup(void **state)
 {
@@ -59,6 +59,9 @@ static int setup(void **state)
 					     .role = SAMPLING_TAKES };
 	const struct sampling_site outer = { .addr = tried(), .number = SAMPLING_NONE,
 					     .role = SAMPLING_TRIAL };
+	const struct sampling_site second = { .addr = (taddr)(uintptr_t)jumps_there + 1,
+					      .function = (taddr)(uintptr_t)jumps_there, .number = 2,
+					      .role = SAMPLING_TAKES };
 
 	(void)state;
 	keeper.shared = calloc(1, sizeof(*keeper.shared));
@@ -81,6 +84,7 @@ static int setup(void **state)
 	sites.all[INNER] = inner;
 	sites.all[INNER].module = home;
 	sites.all[OUTER] = outer;
+	sites.all[INNER_TOO] = second;
 	sites.n = SITES;
 	for (uint32_t i = 0; i < SITES; i++)
 		assert_int_equal(addrmap_put(&sites.by_addr, sites.all[i].addr, &i), 0);
@@ -588,6 +592,48 @@ static void a_caller_without_a_trap(void **state)
 	assert_int_equal(keeper.shared->meters[1].hold, 4);
 }
 
+/* Another trial with the same caller, which is being checked, too. */
+static struct sampling_trial *second_trial(void)
+{
+	parents.trials[1] = (struct sampling_trial){
+		.function = sites.all[INNER_TOO].function, .inner = INNER_TOO, .outer = { OUTER }, .nouter = 1,
+		.checking = true, .until_ns = BEGIN + 60 * SECOND,
+	};
+	return &parents.trials[1];
+}
+
+/* A function may end with a jump to one of two: each gets the threads that are held for it. */
+static void two_functions_with_the_same_caller(void **state)
+{
+	const struct record_hit hit = { .head = { .tid = TID, .time_ns = BEGIN, .flags = RECORD_HELD },
+					.regs = { .rax = BLOCK } };
+
+	(void)state;
+	checking();
+	second_trial();
+	sampling_parents_hold(&parents, BEGIN);
+	assert_int_equal(keeper.shared->meters[1].hold, 4);
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+	assert_true(sites.all[INNER_TOO].quota == 8 && !sites.all[INNER].quota);
+	sampling_parents_hold(&parents, BEGIN + SECOND);
+	assert_int_equal(sampling_parents_trial_hit(&parents, OUTER, &hit), 0);
+	assert_int_equal(sites.all[INNER].quota, 8);
+}
+
+/* The end of one trial does not end the rounds that the other needs. */
+static void the_other_goes_on(void **state)
+{
+	(void)state;
+	checking();
+	sampling_sites_meter(&sites, &sites.all[OUTER], 8, 1000);
+	second_trial()->stale = 2;
+	assert_int_equal(decided(BEGIN), -1);
+	assert_int_equal(parents.trials[1].function, 0);
+	assert_true(sites.all[OUTER].quota == 8 && sites.all[OUTER].period_ms == 1000);
+	assert_int_equal(decided(BEGIN + 61 * SECOND), 0);
+	assert_int_equal(sites.all[OUTER].period_ms, SAMPLING_RESTING_MS);
+}
+
 int main(void)
 {
 #define parents_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -614,6 +660,8 @@ int main(void)
 		parents_test(older_calls_return),
 		parents_test(a_caller_of_another_function),
 		parents_test(a_block_that_comes_back),
+		parents_test(two_functions_with_the_same_caller),
+		parents_test(the_other_goes_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
