@@ -3,10 +3,9 @@
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "attach/keeper/budget/site_stats.h"
-#include "attach/probes/code/body.h"
+#include "attach/sampling/sampling_calls.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
@@ -78,42 +77,6 @@ static void end(struct sampling_parents *p, struct sampling_trial *t)
 
 /* --- what is seen --- */
 
-/* The bytes of the call before @caller; NULL: they are not known. */
-static const struct module *call_at(const struct sampling_parents *p, taddr caller, uint8_t code[6])
-{
-	const struct module *m = modules_find(p->sites->planting->modules, caller);
-
-	return m && !m->gone && m->img && elfimage_code(m->img, caller - m->bias - 6, code, 6) == 6 ? m : NULL;
-}
-
-/*
- * `call rel32`, `call *slot(%rip)`: its callers can be found. If a function is only called through pointers,
- * they cannot.
- */
-static bool is_direct(const struct sampling_parents *p, taddr caller)
-{
-	uint8_t code[6];
-
-	return call_at(p, caller, code) && (code[1] == 0xe8 || (code[0] == 0xff && code[1] == 0x15));
-}
-
-/*
- * Is another function called there, which ends with a jump to this one? That may return without it. Where a stub
- * leads is not looked up: it is taken for a call of this one.
- */
-static bool is_of_another(const struct sampling_parents *p, taddr function, taddr caller)
-{
-	uint8_t code[6] = { 0 };
-	const struct module *m = call_at(p, caller, code);
-	int32_t distance;
-	taddr called;
-
-	memcpy(&distance, code + 2, sizeof(distance));
-	called = caller + (taddr)(int64_t)distance;
-	return !m || (code[1] == 0xe8 && called != function &&
-		      !body_plt_name(m->img, p->sites->planting->decoder, called - m->bias));
-}
-
 /*
  * A trial pays if several callers share the site; or if it is hot, and several callers of its one caller share
  * it. Of a hot site, callers that are a thousand times rarer than the one that is seen are not: so one trial
@@ -126,7 +89,7 @@ static bool pays(const struct sampling_parents *p, struct sampling_site *site, t
 	if (!site->caller)
 		site->caller = caller;
 	site->callers |= caller != site->caller;
-	if (site->tries >= TRIES || !is_direct(p, caller))
+	if (site->tries >= TRIES || !sampling_calls_is_direct(p->sites->planting, caller))
 		return false;
 	sampling_sites_sums(p->sites, site, &sums);
 	return site->callers || (sums.full && (site->nstacks > 1 || !site->tries));
@@ -162,7 +125,8 @@ static void try_caller(struct sampling_parents *p, struct sampling_trial *t, tad
 {
 	uint32_t i;
 
-	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) || !is_direct(p, caller) ||
+	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) ||
+	    !sampling_calls_is_direct(p->sites->planting, caller) ||
 	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
 		return;
 	/* a site that is watched for its own sake cannot be part of a trial */
@@ -384,6 +348,15 @@ static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts 
 	return a->hits == b->hits && a->closed == b->closed && a->dropped == b->dropped;
 }
 
+/* Is the function called at @caller itself, and not another one, which ends with a jump to it? */
+static bool calls_it(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
+{
+	for (uint32_t i = 0; i < t->nouter; i++)
+		if (p->sites->all[t->outer[i]].addr == caller)
+			return t->calls_it[i];
+	return false;
+}
+
 /*
  * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
  * have been there all the time, and there must be no other; and it must be another call of the function that returns
@@ -398,15 +371,15 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 
 	if (last->block)
 		t->fresh += last->led_from == caller && is_of_that_call(last, hit) && is_block(t, last, hit, &delta);
-	else if (was_there && hit->regs.rsp <= last->rsp && !is_of_another(p, t->function, caller))
+	else if (was_there && hit->regs.rsp <= last->rsp && calls_it(p, t, caller))
 		t->stale++;
 	else
 		t->unclear++;
 }
 
 /*
- * The trial for which threads are held at @caller; NULL: there is none. Functions that another one ends with a jump
- * to have the same callers.
+ * The trial for which threads are held at @caller; NULL: there is none. Several functions that another one ends
+ * with a jump to have its callers in common.
  */
 static const struct sampling_trial *held_for(struct sampling_parents *p, taddr caller)
 {
@@ -456,6 +429,7 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
+		t->calls_it[i] = sampling_calls_goes_to(p->sites->planting, outer->addr, t->function);
 		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
 			continue;
 		sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_PERIOD_MS);

@@ -43,7 +43,9 @@
 struct sampling_trial {
 	taddr function;		/* 0: this slot is free */
 	uint32_t inner;		/* the site in it that began the trial */
-	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
+	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers; */
+	/* checking: is it called there itself? Else it may be another function, which returns without it */
+	bool calls_it[SAMPLING_OUTER];
 	uint32_t nouter;
 	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
 	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */

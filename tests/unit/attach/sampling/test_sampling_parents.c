@@ -534,10 +534,11 @@ static void older_calls_return(void **state)
 /* Another function, which may have blocks of its own, ends with a jump to the wrapper. */
 static void a_caller_of_another_function(void **state)
 {
-	struct sampling_trial *t = checking();
+	struct sampling_trial *t;
 
 	(void)state;
 	sites.all[OUTER].addr = jumps_there();
+	t = checking();
 	for (int i = 0; i < 4; i++) {
 		led_back(TID);
 		returns(TID, BLOCK);
@@ -545,6 +546,34 @@ static void a_caller_of_another_function(void **state)
 	assert_true(!t->stale && t->unclear == 4);
 	allocates(1);
 	assert_int_equal(t->fresh, 1);
+}
+
+/* Never run: a call of a function of another file, through a stub. */
+__attribute__((naked, noinline, used)) static void calls_another_file(void)
+{
+	__asm__("call getppid@PLT\n"
+		"behind_the_call: ret\n");
+}
+
+extern const char behind_the_call[];
+
+/* Where the stub leads is known: to the function on trial, or to another one. */
+static void a_caller_in_another_file(void **state)
+{
+	struct sampling_trial *t;
+
+	(void)state;
+	sites.all[OUTER].addr = (taddr)(uintptr_t)behind_the_call;
+	sites.all[INNER].function = (taddr)(uintptr_t)getpid;
+	t = checking();
+	led_back(TID);
+	returns(TID, BLOCK);
+	assert_true(!t->stale && t->unclear == 1);
+	sites.all[INNER].function = (taddr)(uintptr_t)getppid;
+	t = checking();
+	led_back(TID);
+	returns(TID, BLOCK);
+	assert_true(t->stale == 1 && !t->unclear);
 }
 
 /* It returned unseen, and has got the same block again from a pool. */
@@ -596,7 +625,8 @@ static void a_caller_without_a_trap(void **state)
 static struct sampling_trial *second_trial(void)
 {
 	parents.trials[1] = (struct sampling_trial){
-		.function = sites.all[INNER_TOO].function, .inner = INNER_TOO, .outer = { OUTER }, .nouter = 1,
+		.function = sites.all[INNER_TOO].function, .inner = INNER_TOO,
+		.outer = { OUTER }, .nouter = 1,
 		.checking = true, .until_ns = BEGIN + 60 * SECOND,
 	};
 	return &parents.trials[1];
@@ -659,6 +689,7 @@ int main(void)
 		parents_test(it_has_another_site),
 		parents_test(older_calls_return),
 		parents_test(a_caller_of_another_function),
+		parents_test(a_caller_in_another_file),
 		parents_test(a_block_that_comes_back),
 		parents_test(two_functions_with_the_same_caller),
 		parents_test(the_other_goes_on),

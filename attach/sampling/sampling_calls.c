@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/sampling/sampling_calls.h"
+
+#include <string.h>
+
+#include "attach/probes/code/body.h"
+#include "attach/probes/code/elfslots.h"
+
+enum how { NO_CALL, BY_ADDRESS, BY_SLOT };
+
+/* The module whose code is at @addr; NULL: it is not known, or gone. */
+static const struct module *module_at(const struct planting *p, taddr addr)
+{
+	const struct module *m = modules_find(p->modules, addr);
+
+	return m && !m->gone && m->img ? m : NULL;
+}
+
+/* How the call before @ret is made, in which module; @to: the file address of the code or the slot. */
+static enum how call_before(const struct planting *p, taddr ret, const struct module **m, taddr *to)
+{
+	uint8_t code[6];
+	int32_t distance;
+
+	*m = module_at(p, ret);
+	if (!*m || elfimage_code((*m)->img, ret - (*m)->bias - 6, code, 6) != 6)
+		return NO_CALL;
+	memcpy(&distance, code + 2, sizeof(distance));
+	*to = ret - (*m)->bias + (taddr)(int64_t)distance;
+	return code[1] == 0xe8 ? BY_ADDRESS : code[0] == 0xff && code[1] == 0x15 ? BY_SLOT : NO_CALL;
+}
+
+bool sampling_calls_is_direct(const struct planting *p, taddr ret)
+{
+	const struct module *m;
+	taddr to;
+
+	return call_before(p, ret, &m, &to) != NO_CALL;
+}
+
+/* Is @name a name of the function at @function? */
+static bool has_name(const struct planting *p, taddr function, const char *name)
+{
+	const struct module *m = module_at(p, function);
+	uint64_t size;
+	taddr addr;
+	bool ifunc;
+
+	return m && elfimage_find(m->img, name, &addr, &size, &ifunc) == 0 && !ifunc &&
+	       addr + m->bias == function;
+}
+
+/* A slot without a name leads to a function of the file itself. */
+static bool slot_leads_to(const struct planting *p, const struct module *m, taddr slot, taddr function)
+{
+	size_t n;
+	const struct elfslot *slots = elfimage_slots(m->img, &n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (slots[i].slot == slot)
+			return *slots[i].name ? has_name(p, function, slots[i].name)
+					      : slots[i].addr && slots[i].addr + m->bias == function;
+	}
+	return false;
+}
+
+bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
+{
+	const struct module *m;
+	const char *name;
+	taddr to;
+
+	switch (call_before(p, ret, &m, &to)) {
+	case BY_ADDRESS:
+		name = body_plt_name(m->img, p->decoder, to);
+		return name ? has_name(p, function, name) : to + m->bias == function;
+	case BY_SLOT:
+		return slot_leads_to(p, m, to, function);
+	case NO_CALL:
+		break;
+	}
+	return false;
+}

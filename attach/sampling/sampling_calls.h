@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_calls: what the code before a return address shows of the call there: can calls like it be found
+ * in the files, and which function does it go to?
+ *
+ *	call rel32		e8	to the function itself, or to a stub (PLT) that leads to it
+ *	call *slot(%rip)	ff 15	through a slot that the linker has filled
+ *
+ * All addresses are those of the run.
+ */
+#ifndef MM_SAMPLING_CALLS_H
+#define MM_SAMPLING_CALLS_H
+
+#include <stdbool.h>
+
+#include "attach/control/planting.h"
+#include "base/taddr.h"
+
+/* Is it one of these two? If a function is only called through pointers, its callers cannot be found. */
+bool sampling_calls_is_direct(const struct planting *p, taddr ret);
+
+/*
+ * Is it the function at @function that is called before @ret? A stub and a slot are known by the name of what
+ * they lead to: two functions of that name are not told apart. false: no, or that is not known.
+ */
+bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampling_calls: calls in this process, by address, through a stub and through slots, of functions here and
+ * in the C library.
+ */
+#include "attach/sampling/sampling_calls.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct planting planting;
+
+/* Never run. Each label is where the call before it returns to. */
+__attribute__((naked, noinline, used)) static void calls(void)
+{
+	__asm__("call calls\n"
+		"after_own: call getppid@PLT\n"
+		"after_stub: call *getppid@GOTPCREL(%rip)\n"
+		"after_slot: call *own_slot(%rip)\n"
+		"after_own_slot: call *%rax\n"
+		"after_pointer: ret\n"
+		".pushsection .data\n"
+		".balign 8\n"
+		"own_slot: .quad calls\n"
+		".popsection\n");
+}
+
+extern const char after_own[], after_stub[], after_slot[], after_own_slot[], after_pointer[];
+
+static int setup(void **state)
+{
+	(void)state;
+	planting = (struct planting){ .link = NULL };
+	return decoder_new(&planting.decoder) < 0 || modules_new(getpid(), &planting.modules) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	decoder_free(planting.decoder);
+	modules_free(planting.modules);
+	return 0;
+}
+
+static bool goes_to(const char *ret, const void *function)
+{
+	return sampling_calls_goes_to(&planting, (taddr)(uintptr_t)ret, (taddr)(uintptr_t)function);
+}
+
+static bool is_direct(const char *ret)
+{
+	return sampling_calls_is_direct(&planting, (taddr)(uintptr_t)ret);
+}
+
+static void a_function_of_the_same_file(void **state)
+{
+	(void)state;
+	assert_true(is_direct(after_own));
+	assert_true(goes_to(after_own, calls) && !goes_to(after_own, getppid));
+}
+
+static void where_a_stub_leads(void **state)
+{
+	(void)state;
+	assert_true(is_direct(after_stub));
+	assert_true(goes_to(after_stub, getppid));
+	assert_true(!goes_to(after_stub, getpid) && !goes_to(after_stub, calls));
+}
+
+static void where_a_slot_leads(void **state)
+{
+	(void)state;
+	assert_true(is_direct(after_slot));
+	assert_true(goes_to(after_slot, getppid));
+	assert_true(!goes_to(after_slot, getpid) && !goes_to(after_slot, calls));
+}
+
+/* A pointer of the program's own may be another one by now. */
+static void pointers(void **state)
+{
+	(void)state;
+	assert_true(is_direct(after_own_slot) && !goes_to(after_own_slot, calls));
+	assert_true(!is_direct(after_pointer) && !goes_to(after_pointer, calls));
+}
+
+static void what_is_no_code(void **state)
+{
+	(void)state;
+	assert_true(!is_direct((const char *)&planting) && !goes_to((const char *)&planting, calls));
+	assert_true(!is_direct(NULL) && !goes_to(NULL, calls) && !goes_to(after_own, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_function_of_the_same_file),
+		cmocka_unit_test(where_a_stub_leads),
+		cmocka_unit_test(where_a_slot_leads),
+		cmocka_unit_test(pointers),
+		cmocka_unit_test(what_is_no_code),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
