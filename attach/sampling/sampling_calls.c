@@ -81,3 +81,17 @@ bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
 	}
 	return false;
 }
+
+bool sampling_calls_always(const struct planting *p, taddr function, taddr ret)
+{
+	const struct module *m = module_at(p, function);
+
+	return m && body_always_calls(m->img, p->decoder, function - m->bias, ret - m->bias);
+}
+
+bool sampling_calls_is_global(const struct planting *p, taddr function)
+{
+	const struct module *m = module_at(p, function);
+
+	return m && elfimage_is_global(m->img, function - m->bias);
+}

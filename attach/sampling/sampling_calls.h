@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampling_calls: what the code before a return address shows of the call there: can calls like it be found
- * in the files, and which function does it go to?
+ * in the files, which function does it go to, and is it made each time?
  *
  *	call rel32		e8	to the function itself, or to a stub (PLT) that leads to it
  *	call *slot(%rip)	ff 15	through a slot that the linker has filled
@@ -24,5 +24,14 @@ bool sampling_calls_is_direct(const struct planting *p, taddr ret);
  * they lead to: two functions of that name are not told apart. false: no, or that is not known.
  */
 bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function);
+
+/*
+ * Does the code at @function make the call that returns to @ret each time that it runs? true: it does; false:
+ * that is not known. If it is a function's cold part, that says nothing of the function.
+ */
+bool sampling_calls_always(const struct planting *p, taddr function, taddr ret);
+
+/* Does a function begin at @function that other files or objects can name? */
+bool sampling_calls_is_global(const struct planting *p, taddr function);
 
 #endif

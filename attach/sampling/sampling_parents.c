@@ -378,8 +378,8 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 }
 
 /*
- * The trial for which threads are held at @caller; NULL: there is none. Several functions that another one ends
- * with a jump to have its callers in common.
+ * The trial for which threads are held at @caller; NULL: there is none. Several functions that another one
+ * ends with a jump to have its callers in common.
  */
 static const struct sampling_trial *held_for(struct sampling_parents *p, taddr caller)
 {
@@ -418,18 +418,53 @@ int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const str
 /* --- deciding --- */
 
 /*
+ * Does the function allocate each time that it is called? Its code shows that, if it has no branch before the
+ * call at the inner site. It must be known that a function begins there, and not its cold part.
+ */
+static bool always_allocates(const struct sampling_parents *p, const struct sampling_trial *t)
+{
+	const struct planting *planting = p->sites->planting;
+	bool begins = sampling_calls_is_global(planting, t->function);
+
+	if (!sampling_calls_always(planting, t->function, p->sites->all[t->inner].addr))
+		return false;
+	for (size_t i = 0; !begins && i < SAMPLING_CALLERS && t->callers[i]; i++)
+		begins = sampling_calls_goes_to(planting, t->callers[i], t->function);
+	return begins;
+}
+
+/* Which of the callers on trial call the function itself? Does any of them? */
+static bool is_called_itself(struct sampling_parents *p, struct sampling_trial *t)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->nouter; i++) {
+		const struct sampling_site *outer = &p->sites->all[t->outer[i]];
+
+		t->calls_it[i] = sampling_calls_goes_to(p->sites->planting, outer->addr, t->function);
+		any |= t->calls_it[i];
+	}
+	return any;
+}
+
+/*
  * Until now, rounds at the callers began when a thread was about to return there. From now on they begin at any
- * time.
+ * time. The check is left out if it would show little, and its result is known: most of the threads that are
+ * held at callers of another function return there without this one.
  */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	t->checking = true;
+	const bool itself = is_called_itself(p, t);
+
+	t->always = always_allocates(p, t);
+	t->checking = itself || !t->always;
+	if (!t->checking)
+		return;
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	t->until_ns = now_ns + CHECK_NS;
 	for (uint32_t i = 0; i < t->nouter; i++) {
 		struct sampling_site *outer = &p->sites->all[t->outer[i]];
 
-		t->calls_it[i] = sampling_calls_goes_to(p->sites->planting, outer->addr, t->function);
 		if (outer->role != SAMPLING_TRIAL || outer->number == SAMPLING_NONE)
 			continue;
 		sampling_sites_meter(p->sites, outer, TRIAL_QUOTA, SAMPLING_PERIOD_MS);
@@ -444,7 +479,7 @@ static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
 {
 	if (t->stale >= STALE)
 		return NO_WRAPPER;
-	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale)
+	if (t->fresh >= FRESH && (t->always || t->fresh > t->unclear) && !t->stale)
 		return WRAPPER;
 	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
 }
@@ -455,7 +490,9 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 		return NO_WRAPPER;
 	if (t->checking)
 		return checked(t, now_ns);
-	if (t->same >= ENOUGH)
+	if (t->always && t->same >= ENOUGH + FRESH)
+		return WRAPPER;
+	if (t->same >= ENOUGH && !t->always)
 		begin_check(p, t, now_ns);
 	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
 }

@@ -15,9 +15,17 @@
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
  * at S is planted: each must run into S before it returns to A again, and return with the block from there. In
  * between it may call the function from elsewhere. (Only these threads count: one that is first seen at S has
- * allocated in any case.) Then A and all its other callers become sites. From then on S is sampled now and then,
- * for callers that were not found: a call through a pointer may reach another function the next time, so that
- * there is no trap behind it.
+ * allocated in any case.)
+ *
+ *	A ◀── createStringObject ──▶ jump to createEmbeddedStringObject or createObject ──▶ zmalloc
+ *
+ * If another function ends with a jump to the one on trial, most of the threads may return to A without it.
+ * So that shows nothing; but if the code up to S has no branch, it is known that the function allocates each
+ * time, and threads are held at S until it has returned its block some more times.
+ *
+ * Then A and all its other callers become sites. From then on S is sampled now and then, for callers that
+ * were not found: a call through a pointer may reach another function the next time, so that there is no trap
+ * behind it.
  *
  * There is a trial only if it pays: the function is called directly, and by several callers; or it is hot, and
  * its one caller has several callers, or it was not tried yet: other callers may be too rare to be seen. And
@@ -44,7 +52,7 @@ struct sampling_trial {
 	taddr function;		/* 0: this slot is free */
 	uint32_t inner;		/* the site in it that began the trial */
 	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers; */
-	/* checking: is it called there itself? Else it may be another function, which returns without it */
+	/* is it called there itself? Else it may be another function, which returns without it */
 	bool calls_it[SAMPLING_OUTER];
 	uint32_t nouter;
 	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
@@ -52,6 +60,7 @@ struct sampling_trial {
 	uint32_t same, other;	/* how often it returned that address; something else */
 	/* it has returned the block often enough; now: does it call the allocator each time? */
 	bool checking;
+	bool always;		/* its code shows that; not checking: it must return the block more often */
 	uint32_t holds;		/* so often a thread was to be held */
 	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, unseen */
 	uint64_t until_ns;

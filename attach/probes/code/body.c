@@ -18,6 +18,7 @@
 #include "base/grow.h"
 
 #define EXTENT_MAX (256UL << 10)	/* a longer function is trapped at its return addresses instead */
+#define STRAIGHT_MAX 1024u		/* more code without a branch is not looked at */
 
 struct scan {
 	const struct elfimage *img;
@@ -329,6 +330,20 @@ bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr)
 	struct insn last = { .flow = FLOW_NEXT };
 
 	return decodes_to(img, d, addr - 1, addr, &last) && last.flow == FLOW_CALL;
+}
+
+bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entry, taddr ret)
+{
+	struct insn last = { .flow = FLOW_NEXT };
+	taddr at;
+
+	if (ret - entry > STRAIGHT_MAX)
+		return false;
+	for (at = entry; at < ret; at += last.len) {
+		if (!decode_at(img, d, at, &last) || (last.flow != FLOW_NEXT && last.flow != FLOW_CALL))
+			return false;
+	}
+	return at == ret && last.flow == FLOW_CALL;
 }
 
 void body_fini(struct body *b)

@@ -77,6 +77,12 @@ bool body_has_instruction(const struct elfimage *img, struct decoder *d, taddr a
 bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
 
 /*
+ * true if every call of the function at @entry makes the call that returns to @ret: no instruction before
+ * that branches. (A call in between need not return.)
+ */
+bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entry, taddr ret);
+
+/*
  * The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or the name is
  * unknown.
  */

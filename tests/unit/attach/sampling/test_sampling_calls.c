@@ -87,6 +87,50 @@ static void pointers(void **state)
 	assert_true(!is_direct(after_pointer) && !goes_to(after_pointer, calls));
 }
 
+/* Never run. The first two calls are made each time. */
+__attribute__((naked, noinline, used)) static void branches(void)
+{
+	__asm__("call getppid@PLT\n"
+		"after_first: call getppid@PLT\n"
+		"after_second: test %eax, %eax\n"
+		"jz after_fourth\n"
+		"call getppid@PLT\n"
+		"after_third: ret\n"
+		"call getppid@PLT\n"
+		"after_fourth: ret\n");
+}
+
+extern const char after_first[], after_second[], after_third[], after_fourth[];
+
+static bool is_always_made_to(taddr ret)
+{
+	return sampling_calls_always(&planting, (taddr)(uintptr_t)branches, ret);
+}
+
+static bool is_always_made(const char *ret)
+{
+	return is_always_made_to((taddr)(uintptr_t)ret);
+}
+
+static void what_is_called_each_time(void **state)
+{
+	(void)state;
+	assert_true(is_always_made(after_first) && is_always_made(after_second));
+	assert_true(!is_always_made(after_third) && !is_always_made(after_fourth));
+	/* no call ends there: it is before the function, inside of one, behind a jump, somewhere else */
+	assert_true(!is_always_made((const char *)branches));
+	assert_true(!is_always_made_to((taddr)(uintptr_t)after_first - 1));
+	assert_true(!is_always_made(after_second + 2) && !is_always_made(after_own) && !is_always_made(NULL));
+}
+
+static void what_other_files_can_name(void **state)
+{
+	(void)state;
+	assert_true(sampling_calls_is_global(&planting, (taddr)(uintptr_t)getppid));
+	assert_true(!sampling_calls_is_global(&planting, (taddr)(uintptr_t)branches));
+	assert_true(!sampling_calls_is_global(&planting, (taddr)(uintptr_t)getppid + 1));
+}
+
 static void what_is_no_code(void **state)
 {
 	(void)state;
@@ -101,6 +145,8 @@ int main(void)
 		cmocka_unit_test(where_a_stub_leads),
 		cmocka_unit_test(where_a_slot_leads),
 		cmocka_unit_test(pointers),
+		cmocka_unit_test(what_is_called_each_time),
+		cmocka_unit_test(what_other_files_can_name),
 		cmocka_unit_test(what_is_no_code),
 	};
 

@@ -377,6 +377,105 @@ static void nobody_came(void **state)
 	assert_int_equal(sites.all[INNER].tries, 0);	/* another try is worth it */
 }
 
+/* --- its code shows that it allocates each time --- */
+
+/* Never run. Two functions that call an allocator, and a caller of each. */
+__attribute__((naked, noinline, used)) static void straight(void)
+{
+	__asm__("push %rbx\n"
+		"call getppid@PLT\n"
+		"in_straight: pop %rbx\n"
+		"ret\n"
+		"call straight\n"
+		"behind_straight: call branching\n"
+		"behind_branching: ret\n");
+}
+
+__attribute__((naked, noinline, used)) static void branching(void)
+{
+	__asm__("test %rdi, %rdi\n"
+		"jz 1f\n"
+		"call getppid@PLT\n"
+		"in_branching: ret\n"
+		"1: xor %eax, %eax\n"
+		"ret\n");
+}
+
+extern const char in_straight[], in_branching[], behind_straight[], behind_branching[];
+
+/* A trial of @function, which calls the allocator before @inner, and was called before @caller. */
+static struct sampling_trial *trial_of_code(void (*function)(void), const char *inner, const char *caller)
+{
+	struct sampling_trial *t;
+
+	sites.all[INNER].addr = (taddr)(uintptr_t)inner;
+	sites.all[INNER].function = (taddr)(uintptr_t)function;
+	t = begin();
+	t->callers[0] = (taddr)(uintptr_t)caller;
+	return t;
+}
+
+static void comes_out_often(unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		comes_out(TID, BLOCK);
+}
+
+static void a_function_without_a_branch(void **state)
+{
+	const struct sampling_trial *t = trial_of_code(straight, in_straight, behind_straight);
+
+	(void)state;
+	comes_out_often(11);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->always && !t->checking);
+	comes_out_often(1);
+	assert_int_equal(decided(BEGIN), 1);
+	assert_int_equal(sites.all[INNER].role, SAMPLING_INNER);
+}
+
+static void it_returns_something_else_at_last(void **state)
+{
+	(void)state;
+	trial_of_code(straight, in_straight, behind_straight);
+	comes_out_often(11);
+	assert_int_equal(decided(BEGIN), -1);
+	comes_out(TID, BLOCK + SIZE);
+	assert_int_equal(decided(BEGIN), 0);
+}
+
+/* One of the callers calls it itself: threads are held there; what is seen at the others does not matter. */
+static void a_caller_that_can_be_checked(void **state)
+{
+	struct sampling_trial *t = trial_of_code(straight, in_straight, behind_straight);
+
+	(void)state;
+	sites.all[OUTER].addr = t->callers[0];
+	comes_out_often(4);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->always && t->checking);
+	t->unclear = 20;
+	t->fresh = 7;
+	assert_int_equal(decided(BEGIN), -1);
+	t->fresh = 8;
+	assert_int_equal(decided(BEGIN), 1);
+}
+
+/* A function that may return before it allocates; code that may be a function's cold part. */
+static void its_code_does_not_show_it(void **state)
+{
+	const struct sampling_trial *t = trial_of_code(branching, in_branching, behind_branching);
+
+	(void)state;
+	comes_out_often(12);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(!t->always && t->checking);
+	t = trial_of_code(straight, in_straight, behind_branching);
+	comes_out_often(12);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(!t->always && t->checking);
+}
+
 /* --- does it always allocate before it returns? --- */
 
 static struct sampling_trial *checking(void)
@@ -680,6 +779,10 @@ int main(void)
 		parents_test(a_thread_that_returned_unseen),
 		parents_test(a_thread_that_reaches_another_trap),
 		parents_test(nobody_came),
+		parents_test(a_function_without_a_branch),
+		parents_test(it_returns_something_else_at_last),
+		parents_test(a_caller_that_can_be_checked),
+		parents_test(its_code_does_not_show_it),
 		parents_test(allocates_each_time),
 		parents_test(returns_what_it_has),
 		parents_test(threads_that_were_not_led),
