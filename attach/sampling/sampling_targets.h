@@ -58,9 +58,9 @@ must_check int sampling_targets_add_wrapper(struct sampling_targets *t, uint32_t
 					    taddr addr, uint32_t delta, uint32_t *i);
 
 /*
- * Functions of @m that end with a jump to a target, from number @first on, and so return its result, become
- * targets, too; so do those that end with a jump to these; those for which there is no room are left out. 0
- * or -ENOMEM.
+ * Targets from number @first on are new. Functions of @m that end with a jump to a target, or to one of
+ * several, and so return its result, become targets, too; so do those that end with a jump to these; those
+ * for which there is no room are left out. 0 or -ENOMEM.
  */
 must_check int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_t first);
 
