@@ -304,8 +304,8 @@ def measure_seeds(plan):
     return [Row(**row) for row in sampled.seeds(plan)]
 
 
-def measure_jemalloc(plan):
-    return [Row(**row) for row in sampled.jemalloc(plan)]
+def measure_malloc(plan, name):
+    return [Row(**row) for row in sampled.other_malloc(plan, name)]
 
 
 def measure_redis_leak(plan):
@@ -390,17 +390,19 @@ def measure_attach(plan):
 
 MEASUREMENTS = {
     "pair": measure_pair, "pair30": measure_pair30, "pair1cpu": measure_pair1cpu, "cpuset": measure_cpuset,
-    "quota": measure_quota, "redis": measure_redis, "redis_leak": measure_redis_leak, "rust_leak": measure_rust_leak, "jemalloc": measure_jemalloc, "idle": measure_idle, "fair": measure_fair,
+    "quota": measure_quota, "redis": measure_redis, "redis_leak": measure_redis_leak, "rust_leak": measure_rust_leak,
+    "idle": measure_idle, "fair": measure_fair,
     "lifted": measure_lifted, "attach": measure_attach, "stacks": measure_stacks, "names": measure_names,
     "events": measure_events, "fleet": measure_fleet, "census": measure_census, "flood": measure_flood,
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
     "engines": measure_engines, "many": measure_many, "python": measure_python, "ruby": measure_ruby,
     "shell": measure_shell,
+    **{name: functools.partial(measure_malloc, name=name) for name in sampled.MALLOCS},
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
-LONG = ["rounds", "seeds", "jemalloc", "redis_leak", "rust_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
+LONG = ["rounds", "seeds", *sampled.MALLOCS, "redis_leak", "rust_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 
@@ -433,7 +435,7 @@ def parse_arguments():
     parser.add_argument("--only", metavar="NAME", action="append", choices=MEASUREMENTS,
                         help=f"only this measurement, may be repeated: {', '.join(MEASUREMENTS)} "
                              f"({', '.join(LONG)}: minutes, and only so)")
-    parser.add_argument("--seconds", type=int, help="length of each watch of seeds (45) and services (180)")
+    parser.add_argument("--seconds", type=int, help="length of each watch of seeds (45), of other mallocs (45) and services (180)")
     parser.add_argument("--json", metavar="FILE", help="write the rows there as well")
     parser.add_argument("--gate", action="store_true", help="exit 1 if a bound is missed")
     parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")

@@ -2,7 +2,8 @@
 """What --budget 1% finds, and whether it is true: minutes of watching, so it runs only if named with --only.
 
 seeds: tests/victims/sampled (200,000 pairs a second, 53 allocation sites, three of which leak), ten runs with
-different random seeds. jemalloc: the same with Debian's jemalloc, preloaded. services: glusterfs and ovs-vswitchd, which leak while they are busy
+different random seeds. jemalloc, tcmalloc, mimalloc: the same with Debian's library of that, preloaded; musl:
+the same program, built with musl. services: glusterfs and ovs-vswitchd, which leak while they are busy
 (tests/real/recipes/lossy.py).
 """
 import contextlib
@@ -22,7 +23,11 @@ from service import missing  # noqa: E402
 
 SEEDS = 10
 SEED_S, SERVICE_S = 45, 180  # of a watch, unless given
-JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
+LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
+MUSL_VICTIM = TOP / "build/victims/sampled_musl"
+# the program, and what is preloaded
+MALLOCS = {"jemalloc": (budget.VICTIM, LIBRARIES / "libjemalloc.so.2"), "tcmalloc": (budget.VICTIM, LIBRARIES / "libtcmalloc_minimal.so.4"),
+           "mimalloc": (budget.VICTIM, LIBRARIES / "libmimalloc.so.2"), "musl": (MUSL_VICTIM, None)}
 LEAKS = ("site_leak_fast", "site_leak_middle", "site_leak_slow")
 
 
@@ -35,8 +40,8 @@ class Sampling(budget.Sampling):
 
 
 class Service(Talk):
-    def __init__(self, seed, preload):
-        super().__init__("env", f"LD_PRELOAD={preload}", budget.VICTIM, "-s", seed)
+    def __init__(self, seed, program, preload):
+        super().__init__("env", f"LD_PRELOAD={preload or ''}", program, "-s", seed)
         self.pid = int(self.first.split()[1])
 
 
@@ -52,10 +57,10 @@ def told_of(report, place):
     return next((g for g in leaks if any(f["function"] == place for f in g["stack"])), None)
 
 
-def one_seed(seed, seconds, preload):
+def one_seed(seed, seconds, program, preload):
     """For each leak: None (not found), or whether the truth is in its interval; other groups that are reported
     as leaking; and the run."""
-    with Service(seed, preload) as service:
+    with Service(seed, program, preload) as service:
         before, began = budget.made(service)
         with Sampling(service) as tracer:
             time.sleep(seconds)
@@ -70,10 +75,10 @@ def one_seed(seed, seconds, preload):
     return had, others, tracer.run["budget"]
 
 
-def seeds(plan, name="seeds", preload=""):
+def seeds(plan, name="seeds", program=budget.VICTIM, preload=None):
     """The rows of the table, as keyword arguments of run.py's Row."""
     seconds = plan.seconds or SEED_S
-    runs = [one_seed(seed, seconds, preload) for seed in range(1, SEEDS + 1)]
+    runs = [one_seed(seed, seconds, program, preload) for seed in range(1, SEEDS + 1)]
     judged = [had for leaks, _, _ in runs for had in leaks if had is not None]
     what = f"--budget 1%, {SEEDS} seeds of {seconds} s"
     yield {
@@ -96,12 +101,13 @@ def seeds(plan, name="seeds", preload=""):
     }
 
 
-def jemalloc(plan):
+def other_malloc(plan, name):
     """The rows, if that library is there."""
-    if JEMALLOC.exists():
-        yield from seeds(plan, "jemalloc", JEMALLOC)
+    absent = [path for path in MALLOCS[name] if path and not path.exists()]
+    if absent:
+        print(f"bench: not there: {absent[0]}", file=sys.stderr)
     else:
-        print(f"bench: not installed: {JEMALLOC}", file=sys.stderr)
+        yield from seeds(plan, name, *MALLOCS[name])
 
 
 def busy(begin, seconds):

@@ -74,7 +74,7 @@ static void on_a_narrow_terminal(void **state)
 	add(&samples[0], 0x100);
 	samples[0].survival.followed = 4;
 	assert_lines("[1] get svc.c:8 may leak at most 1000 B/min; to be certain,\n"
-		     "    watch for about 3m in all\n");
+		     "    watch for about 6m in all\n");
 }
 
 static void nothing_is_known(void **state)
