@@ -70,9 +70,10 @@
  * estimate: each number is its value and the two ends of its 95 % confidence interval; the last is null if it
  * has no bound; at_least: hits came in bunches, and the true number may be any higher one. kept_...: those
  * known to stay live, which are share_kept of all, at the age share_age_s; followed_to_share_age of the
- * tracked blocks have reached this age; "stays" needs enough at needed_age_s. If turnover is "unknown", their value is null, low is 0, and high is
- * the possible maximum: a sum over groups has only what is known. may_keep_... are the same numbers, but for
- * "unknown" groups as if all that is still there at share_age_s stayed live: a sum also has what is possible.
+ * tracked blocks have reached this age; "stays" needs enough at needed_age_s. If turnover is "unknown", their
+ * value is null, low is 0, and high is the possible maximum: a sum over groups has only what is known.
+ * may_keep_... are the same numbers, but for "unknown" groups as if all that is still there at share_age_s
+ * stayed live: a sum also has what is possible.
  * share_seen: the part of all allocations there that was seen. half_s: the age by which half had been freed;
  * null: fewer have. turnover: "stays" (leaks), "goes" (freed), "table" (bounded: stays, but nothing was added
  * in the last fifth of the run, at least) or "unknown" (report/sampling/survival.h). why_unknown: the first reason for

@@ -78,8 +78,8 @@ void survival_count(struct survival_step steps[SURVIVAL_STEPS], double age_s, en
 
 /*
  * @watched_s: how long the watch was. A site that was found late may have blocks that live for longer than it
- * was followed, and for much less than the watch. @late_seen: allocations seen late in the run; @late_expected: how many would have been seen at
- * the rate before.
+ * was followed, and for much less than the watch. @late_seen: allocations seen late in the run;
+ * @late_expected: how many would have been seen at the rate before.
  */
 void survival_conclude(const struct survival_step steps[SURVIVAL_STEPS], double watched_s,
 		       uint64_t late_seen, double late_expected, struct survival *out);
