@@ -9,7 +9,8 @@
  *	verify    all the code of each function with such bytes (codesweep.h)
  *
  * memchr does the search; a program of ten megabytes has some thousand calls in as many functions, and only
- * the code of those is decoded.
+ * the code of those is decoded. If jumps to new targets are searched, those to older ones count only in the
+ * functions that have one to a new target: only their code is searched for them.
  */
 #include "attach/probes/callsites.h"
 
@@ -49,11 +50,14 @@ struct search {
 	bool tails;		/* jumps are looked for, not calls */
 	const struct callsite_target *targets;
 	size_t ntargets;
+	uint32_t first;		/* the first target that is searched */
 	struct piece pieces[PIECES];
 	size_t npieces, nbytes;
 	struct goals slots, goals;
 	struct callsite *found;
 	size_t nfound, room;
+	struct callsite *kept;	/* of these, what is verified */
+	size_t nkept, kept_room;
 };
 
 static int goals_add(struct goals *g, taddr addr, uint32_t target)
@@ -205,7 +209,7 @@ static int try_rel32(struct search *s, const struct piece *p, size_t at, const s
 	taddr ret = p->lo + at + 4;
 	const struct goal *goal = goals_find(goals, ret + (uint64_t)rel32(p->code + at));
 
-	return goal ? add_call(s, ret, goal->target) : 0;
+	return goal && goal->target >= s->first ? add_call(s, ret, goal->target) : 0;
 }
 
 /* By address: call, jmp. */
@@ -252,25 +256,37 @@ static int compare_sites(const void *pa, const void *pb)
 	return a->ret < b->ret ? -1 : a->ret > b->ret;
 }
 
+static int find_in(struct search *s, const struct piece *p)
+{
+	int rc = 0;
+
+	if (s->goals.n)
+		rc = find_direct(s, p);
+	if (!rc && s->goals.n && s->tails)
+		rc = find_conditional(s, p);
+	if (!rc && s->slots.n)
+		rc = find_indirect(s, p);
+	return rc;
+}
+
+static void sort_found(struct search *s)
+{
+	if (s->nfound)
+		qsort(s->found, s->nfound, sizeof(*s->found), compare_sites);
+}
+
 static int find_calls(struct search *s)
 {
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < s->npieces; i++) {
-		if (s->goals.n)
-			rc = find_direct(s, &s->pieces[i]);
-		if (!rc && s->goals.n && s->tails)
-			rc = find_conditional(s, &s->pieces[i]);
-		if (!rc && s->slots.n)
-			rc = find_indirect(s, &s->pieces[i]);
-	}
-	if (s->nfound)
-		qsort(s->found, s->nfound, sizeof(*s->found), compare_sites);
+	for (size_t i = 0; !rc && i < s->npieces; i++)
+		rc = find_in(s, &s->pieces[i]);
+	sort_found(s);
 	return rc;
 }
 
 /* The code of @range, if all of it was read. */
-static const uint8_t *code_of(const struct search *s, struct code_range range)
+static uint8_t *code_of(const struct search *s, struct code_range range)
 {
 	for (size_t i = 0; i < s->npieces; i++) {
 		const struct piece *p = &s->pieces[i];
@@ -282,35 +298,59 @@ static const uint8_t *code_of(const struct search *s, struct code_range range)
 	return NULL;
 }
 
-/*
- * Keep those of the @n calls at @first, all in the function @range, that are really calls. They are moved
- * down to @kept.
- */
-static int keep_calls(struct search *s, struct code_range range, size_t first, size_t n, size_t *kept)
+static int keep_one(struct search *s, const struct callsite *site)
 {
-	const uint8_t *code = code_of(s, range);
-	size_t before = *kept;
-	struct codesweep sweep;
-	int rc;
+	int rc = grow_for(&s->kept, s->nkept, &s->kept_room, sizeof(*s->kept));
 
-	if (!code)
-		return 0;
-	rc = codesweep_run(code, range, &sweep);
-	if (rc)
-		return rc;
-	for (size_t i = first; i < first + n; i++) {
-		struct callsite site = s->found[i];
+	if (!rc)
+		s->kept[s->nkept++] = *site;
+	return rc;
+}
+
+/*
+ * Does the function have other ways out than the @n jumps that are kept? If a part of its code could not be
+ * decoded, it may have.
+ */
+static bool has_others(const struct codesweep *sweep, size_t n)
+{
+	return sweep->exits > n || sweep->reached < sweep->range.hi - sweep->range.lo;
+}
+
+/* Keep those of the @n calls at @sites, all in the function @range with this code, that are really calls. */
+static int keep_calls(struct search *s, struct code_range range, const uint8_t *code,
+		      const struct callsite *sites, size_t n)
+{
+	size_t before = s->nkept;
+	struct codesweep sweep;
+	int rc = codesweep_run(code, range, &sweep);
+
+	for (size_t i = 0; !rc && i < n; i++) {
+		struct callsite site = sites[i];
 
 		if (!(s->tails ? codesweep_leaves_before : codesweep_returns_to)(&sweep, site.ret))
 			continue;
 		site.function = range.lo;
 		site.joined = codesweep_jumps_to(&sweep, site.ret);
-		s->found[(*kept)++] = site;
+		rc = keep_one(s, &site);
 	}
-	for (size_t i = before; s->tails && i < *kept; i++)
-		s->found[i].joined = sweep.exits > *kept - before;
+	for (size_t i = before; s->tails && i < s->nkept; i++)
+		s->kept[i].joined = has_others(&sweep, s->nkept - before);
 	codesweep_fini(&sweep);
-	return 0;
+	return rc;
+}
+
+/* The function @range has a jump to a new target: keep all its jumps to targets. */
+static int keep_jumps(struct search *s, struct code_range range, uint8_t *code)
+{
+	const struct piece piece = { range.lo, code, range.hi - range.lo };
+	struct search in = { .tails = true, .goals = s->goals, .slots = s->slots };
+	int rc = find_in(&in, &piece);
+
+	sort_found(&in);
+	if (!rc)
+		rc = keep_calls(s, range, code, in.found, in.nfound);
+	free(in.found);
+	return rc;
 }
 
 /* true if @addr lies among the stubs of a PLT. */
@@ -326,26 +366,33 @@ static bool in_plt(const struct search *s, taddr addr)
 	return false;
 }
 
-/* The calls are sorted: those of one function follow each other. */
-static int verify(struct search *s, size_t *unsure)
+/* The @n calls at @sites lie in the function @range. */
+static int keep(struct search *s, struct code_range range, const struct callsite *sites, size_t n)
 {
-	size_t kept = 0, first = 0;
+	uint8_t *code = code_of(s, range);
+
+	if (!code || (s->tails && in_plt(s, range.lo)))
+		return 0;
+	return s->tails ? keep_jumps(s, range, code) : keep_calls(s, range, code, sites, n);
+}
+
+/* The calls are sorted: those of one function follow each other. */
+static int verify(struct search *s)
+{
+	size_t first = 0;
 	int rc = 0;
 
 	while (!rc && first < s->nfound) {
 		struct code_range range;
 		size_t n = 1;
 
-		if (elfimage_extent(s->img, s->found[first].ret - 1, &range) &&
-		    !(s->tails && in_plt(s, range.lo))) {
+		if (elfimage_extent(s->img, s->found[first].ret - 1, &range)) {
 			while (first + n < s->nfound && s->found[first + n].ret <= range.hi)
 				n++;
-			rc = keep_calls(s, range, first, n, &kept);
+			rc = keep(s, range, &s->found[first], n);
 		}
 		first += n;
 	}
-	*unsure = s->nfound - kept;
-	s->nfound = kept;
 	return rc;
 }
 
@@ -356,6 +403,7 @@ static void search_fini(struct search *s)
 	free(s->slots.v);
 	free(s->goals.v);
 	free(s->found);
+	free(s->kept);
 }
 
 static int search(struct search *s, struct callsite **out, size_t *nout, size_t *unsure)
@@ -369,11 +417,13 @@ static int search(struct search *s, struct callsite **out, size_t *nout, size_t 
 	if (!rc)
 		rc = find_calls(s);
 	if (!rc)
-		rc = verify(s, unsure);
+		rc = verify(s);
 	if (!rc) {
-		*out = s->found;
-		*nout = s->nfound;
-		s->found = NULL;
+		*out = s->kept;
+		*nout = s->nkept;
+		s->kept = NULL;
+		if (unsure)
+			*unsure = s->nfound - s->nkept;
 	}
 	search_fini(s);
 	return rc;
@@ -383,16 +433,16 @@ int callsites_find(const struct elfimage *img, const struct callsite_target *tar
 		   struct callsite **out, size_t *nout, size_t *unsure)
 {
 	struct search s = { .img = img, .targets = targets, .ntargets = n };
-	size_t ignored;
 
-	return search(&s, out, nout, unsure ? unsure : &ignored);
+	return search(&s, out, nout, unsure);
 }
 
-int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n,
+int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n, size_t first,
 		    struct callsite **out, size_t *nout)
 {
-	struct search s = { .img = img, .tails = true, .targets = targets, .ntargets = n };
-	size_t ignored;
+	struct search s = {
+		.img = img, .tails = true, .targets = targets, .ntargets = n, .first = (uint32_t)first
+	};
 
-	return search(&s, out, nout, &ignored);
+	return search(&s, out, nout, NULL);
 }

@@ -203,31 +203,6 @@ int sampling_targets_for(const struct sampling_targets *t, const struct module *
 	return 0;
 }
 
-static bool any_joined(const struct callsite *found, size_t n)
-{
-	for (size_t k = 0; k < n; k++)
-		if (found[k].joined)
-			return true;
-	return false;
-}
-
-/*
- * The jumps of @m to @targets from number *@first on. If a function has other exits, these may be jumps to
- * older targets: then those to all are searched, and *@first becomes 0.
- */
-static int find_jumps(const struct module *m, const struct callsite_target *targets, uint32_t n,
-		      uint32_t *first, struct callsite **found, size_t *nfound)
-{
-	int r = callsites_tails(m->img, targets + *first, n - *first, found, nfound);
-
-	if (r < 0 || !*first || !any_joined(*found, *nfound))
-		return r;
-	free(*found);
-	*found = NULL;
-	*first = 0;
-	return callsites_tails(m->img, targets, n, found, nfound);
-}
-
 /* How many of the @n jumps at @found are of the same function as the first one. */
 static size_t of_one_function(const struct callsite *found, size_t n)
 {
@@ -252,22 +227,21 @@ static uint16_t family(const struct sampling_targets *t, const struct sampling_t
 }
 
 /*
- * A function of @m makes the @n jumps at @found, to targets from number @first on. It is a target if it has no
- * other exits: else it may return what it got long ago. If it jumps to several, what these return must lie at
- * the same offset in blocks of one family.
+ * A function of @m makes the @n jumps at @found. It is a target if it has no other exits: else it may return
+ * what it got long ago. If it jumps to several targets, what these return must lie at the same offset in
+ * blocks of one family.
  */
-static void add_jumping(struct sampling_targets *t, struct module *m, uint32_t first,
-			const struct callsite *found, size_t n)
+static void add_jumping(struct sampling_targets *t, struct module *m, const struct callsite *found, size_t n)
 {
-	uint32_t of = first + found->target, i;
+	uint32_t of = found->target, i;
 
 	for (size_t k = 1; k < n; k++) {
-		const struct sampling_target *one = &t->all[of], *other = &t->all[first + found[k].target];
+		const struct sampling_target *one = &t->all[of], *other = &t->all[found[k].target];
 
 		if (family(t, other) != family(t, one) || other->delta != one->delta)
 			return;
 		if (other->level > one->level)
-			of = first + found[k].target;
+			of = found[k].target;
 	}
 	if (!found->joined)
 		(void)!sampling_targets_add_wrapper(t, of, m, found->function, t->all[of].delta, &i);
@@ -285,11 +259,11 @@ int sampling_targets_tails(struct sampling_targets *t, struct module *m, uint32_
 
 		r = sampling_targets_for(t, m, &targets);
 		if (r == 0)
-			r = find_jumps(m, targets, before, &first, &found, &n);
+			r = callsites_tails(m->img, targets, before, first, &found, &n);
 		for (size_t k = 0; r == 0 && k < n; k += of_one) {
 			of_one = of_one_function(&found[k], n - k);
 			if (!is_one(targets, before, found[k].function))
-				add_jumping(t, m, first, &found[k], of_one);
+				add_jumping(t, m, &found[k], of_one);
 		}
 		first = before;
 	}

@@ -130,7 +130,7 @@ static void find_sites(struct elfimage *img)
 		check_sites(img, sites, n);
 		free(sites);
 	}
-	if (callsites_tails(img, targets, 3, &sites, &n) == 0) {
+	if (callsites_tails(img, targets, 3, 0, &sites, &n) == 0) {
 		check_sites(img, sites, n);
 		free(sites);
 	}

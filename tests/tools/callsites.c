@@ -54,7 +54,7 @@ static int find(struct elfimage *img, const struct callsite_target *targets, siz
 	took = now_ms() - began;
 	print("call", sites, nsites);
 	free(sites);
-	if (callsites_tails(img, targets, n, &tails, &ntails))
+	if (callsites_tails(img, targets, n, 0, &tails, &ntails))
 		return -ENOMEM;
 	print("tail", tails, ntails);
 	free(tails);

@@ -167,7 +167,7 @@ static int set_up(void **state)
 	targets[2].addr = file_address(wrapper);
 	if (callsites_find(fix.self, targets, 3, &fix.calls, &fix.ncalls, &fix.unsure))
 		return -1;
-	return callsites_tails(fix.self, targets, 3, &fix.tails, &fix.ntails);
+	return callsites_tails(fix.self, targets, 3, 0, &fix.tails, &fix.ntails);
 }
 
 static int tear_down(void **state)

@@ -25,6 +25,8 @@ CODE(to_one, "jmp.d32 one\n")
 CODE(to_either, "test %edi, %edi\n jz.d32 one\n jmp.d32 two\n")
 CODE(to_that, "jmp.d32 to_either\n")
 CODE(to_one_or_none, "test %edi, %edi\n jz.d32 one\n ret\n")
+/* 06 is no instruction: what follows it is not decoded */
+CODE(to_one_or_unknown, "test %edi, %edi\n jz.d32 one\n .byte 0x06\n ret\n")
 
 enum { MALLOC, ONE, TWO, GIVEN };
 
@@ -71,7 +73,7 @@ static void jumps_to_targets(void **state)
 	assert_true(target_at(to_one) && target_at(to_one)->level == 2);
 	assert_true(target_at(to_either) && target_at(to_either)->level == 2);
 	assert_true(target_at(to_that) && target_at(to_that)->level == 3);
-	assert_true(!target_at(to_one_or_none));
+	assert_true(!target_at(to_one_or_none) && !target_at(to_one_or_unknown));
 	assert_int_equal(targets.n, GIVEN + 3);
 }
 
