@@ -30,12 +30,19 @@ struct block_poll {
 
 /* --- when to look --- */
 
+/*
+ * From BLOCK_POLL_FIRST_NS on; also at each step of age (survival.h): if the target ends by itself, a block is as
+ * old as it was at its last look.
+ */
 static void make_ages(struct block_poll *f)
 {
-	double age = BLOCK_POLL_FIRST_NS;
+	static const double parts[] = { 1, 1.7, 3, 4.5, 6.7 };
+	double tenfold = MS;
 
-	for (unsigned i = 0; i < AGES; i++, age *= 1.6)
-		f->ages_ns[i] = (uint64_t)age;
+	for (unsigned i = 1; i <= AGES; i++) {
+		f->ages_ns[i - 1] = (uint64_t)(tenfold * parts[i % 5]);
+		tenfold *= i % 5 == 4 ? 10 : 1;
+	}
 }
 
 static uint64_t age_ns(const struct block_poll *f, uint32_t look)

@@ -3,7 +3,7 @@
  * block_poll: tracks blocks that were seen when they were allocated, by looking at them from outside now and
  * then. No thread is stopped, and there is no trap at free.
  *
- *	add ──▶ looked at after 2 ms ──▶ 3 ──▶ 5 ──▶ ... each age 1.6 times the one before ──▶ ... every 30 s
+ *	add ──▶ looked at after 1.7 ms ──▶ 3 ──▶ 4.5 ──▶ 6.7 ──▶ 10 ──▶ 17 ──▶ 30 ──▶ 45 ──▶ ... ──▶ every 30 s
  *	                │                     │
  *	                │                     └─ both words changed: doubtful ──▶ some more looks ──▶ unknown
  *	                │                                                                │
@@ -39,7 +39,7 @@
 #include "base/taddr.h"
 
 #define BLOCK_POLL_MAX 100000u
-#define BLOCK_POLL_FIRST_NS 2000000u		/* age of a block at its first look */
+#define BLOCK_POLL_FIRST_NS 1700000u		/* age of a block at its first look */
 #define BLOCK_POLL_LONGEST_NS 30000000000u	/* between two looks */
 
 enum fate { FATE_SAME, FATE_GONE, FATE_UNKNOWN };
