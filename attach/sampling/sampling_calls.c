@@ -89,6 +89,13 @@ bool sampling_calls_always(const struct planting *p, taddr function, taddr ret)
 	return m && body_always_calls(m->img, p->decoder, function - m->bias, ret - m->bias);
 }
 
+bool sampling_calls_ignores_result(const struct planting *p, taddr ret)
+{
+	const struct module *m = module_at(p, ret);
+
+	return m && body_ignores_result(m->img, p->decoder, ret - m->bias);
+}
+
 bool sampling_calls_is_global(const struct planting *p, taddr function)
 {
 	const struct module *m = module_at(p, function);

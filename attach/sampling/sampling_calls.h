@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_calls: what the code before a return address shows of the call there: can calls like it be found
- * in the files, which function does it go to, and is it made each time?
+ * sampling_calls: what the code at a return address shows of the call there: can calls like it be found
+ * in the files, which function does it go to, is it made each time, and is its result used?
  *
  *	call rel32		e8	to the function itself, or to a stub (PLT) that leads to it
  *	call *slot(%rip)	ff 15	through a slot that the linker has filled
@@ -30,6 +30,9 @@ bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
  * that is not known. If it is a function's cold part, that says nothing of the function.
  */
 bool sampling_calls_always(const struct planting *p, taddr function, taddr ret);
+
+/* Is the result of the call surely not used? A function that returns a new block to such a caller keeps it. */
+bool sampling_calls_ignores_result(const struct planting *p, taddr ret);
 
 /* Does a function begin at @function that other files or objects can name? */
 bool sampling_calls_is_global(const struct planting *p, taddr function);

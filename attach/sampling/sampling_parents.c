@@ -60,17 +60,22 @@ static bool is_needed(const struct sampling_parents *p, const struct sampling_tr
 	return false;
 }
 
+/* The trial needs the trap of site @i no more. */
+static void rest(struct sampling_parents *p, const struct sampling_trial *t, uint32_t i)
+{
+	struct sampling_site *outer = &p->sites->all[i];
+
+	sampling_sites_hold(p->sites, outer, 0);
+	if (outer->role == SAMPLING_TRIAL && !is_needed(p, t, i))
+		sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
+}
+
 static void end(struct sampling_parents *p, struct sampling_trial *t)
 {
 	/* a thread that is held there now would get no answer */
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
-	for (uint32_t i = 0; i < t->nouter; i++) {
-		struct sampling_site *outer = &p->sites->all[t->outer[i]];
-
-		sampling_sites_hold(p->sites, outer, 0);
-		if (outer->role == SAMPLING_TRIAL && !is_needed(p, t, t->outer[i]))
-			sampling_sites_meter(p->sites, outer, 1, SAMPLING_RESTING_MS);
-	}
+	for (uint32_t i = 0; i < t->nouter; i++)
+		rest(p, t, t->outer[i]);
 	*t = (struct sampling_trial){ 0 };
 	addrmap_clear(&p->last);
 }
@@ -119,12 +124,14 @@ static bool is_new_caller(struct sampling_trial *t, taddr caller)
 
 /*
  * Add a site behind that call of the function. Its trap is planted when the trials are looked at next: a
- * thread that is held now would have to wait for it.
+ * thread that is held now would have to wait for it. If the caller does not use the result, rax has the block
+ * by chance, as the function has stored it somewhere.
  */
 static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
 {
 	uint32_t i;
 
+	t->other += sampling_calls_ignores_result(p->sites->planting, caller);
 	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) ||
 	    !sampling_calls_is_direct(p->sites->planting, caller) ||
 	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
@@ -348,15 +355,6 @@ static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts 
 	return a->hits == b->hits && a->closed == b->closed && a->dropped == b->dropped;
 }
 
-/* Is the function called at @caller itself, and not another one, which ends with a jump to it? */
-static bool calls_it(const struct sampling_parents *p, const struct sampling_trial *t, taddr caller)
-{
-	for (uint32_t i = 0; i < t->nouter; i++)
-		if (p->sites->all[t->outer[i]].addr == caller)
-			return t->calls_it[i];
-	return false;
-}
-
 /*
  * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
  * have been there all the time, and there must be no other; and it must be another call of the function that returns
@@ -369,12 +367,16 @@ static void check(struct sampling_parents *p, struct sampling_trial *t, const st
 	const bool was_there = is_same(&now, &last->lifts) && has_one_site(p, t->function);
 	uint64_t delta;
 
-	if (last->block)
-		t->fresh += last->led_from == caller && is_of_that_call(last, hit) && is_block(t, last, hit, &delta);
-	else if (was_there && hit->regs.rsp <= last->rsp && calls_it(p, t, caller))
+	if (!last->block && was_there && hit->regs.rsp <= last->rsp)
 		t->stale++;
-	else
+	else if (!last->block)
 		t->unclear++;
+	else if (last->led_from != caller || !is_of_that_call(last, hit))
+		return;
+	else if (is_block(t, last, hit, &delta))
+		t->fresh++;
+	else
+		t->other++;
 }
 
 /*
@@ -433,33 +435,32 @@ static bool always_allocates(const struct sampling_parents *p, const struct samp
 	return begins;
 }
 
-/* Which of the callers on trial call the function itself? Does any of them? */
-static bool is_called_itself(struct sampling_parents *p, struct sampling_trial *t)
+/*
+ * Some callers may call another function, which ends with a jump to the one on trial and may return without it:
+ * a check at these would show nothing.
+ */
+static void drop_callers_of_others(struct sampling_parents *p, struct sampling_trial *t)
 {
-	bool any = false;
+	const uint32_t n = t->nouter;
 
-	for (uint32_t i = 0; i < t->nouter; i++) {
-		const struct sampling_site *outer = &p->sites->all[t->outer[i]];
+	t->nouter = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const taddr caller = p->sites->all[t->outer[i]].addr;
 
-		t->calls_it[i] = sampling_calls_goes_to(p->sites->planting, outer->addr, t->function);
-		any |= t->calls_it[i];
+		if (sampling_calls_goes_to(p->sites->planting, caller, t->function))
+			t->outer[t->nouter++] = t->outer[i];
+		else
+			rest(p, t, t->outer[i]);
 	}
-	return any;
 }
 
 /*
  * Until now, rounds at the callers began when a thread was about to return there. From now on they begin at any
- * time. The check is left out if it would show little, and its result is known: most of the threads that are
- * held at callers of another function return there without this one.
+ * time.
  */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	const bool itself = is_called_itself(p, t);
-
-	t->always = always_allocates(p, t);
-	t->checking = itself || !t->always;
-	if (!t->checking)
-		return;
+	t->checking = true;
 	sampling_sites_hold(p->sites, &p->sites->all[t->inner], 0);
 	t->until_ns = now_ns + CHECK_NS;
 	for (uint32_t i = 0; i < t->nouter; i++) {
@@ -475,13 +476,31 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 
 enum answer { NOT_YET, WRAPPER, NO_WRAPPER, NOT_KNOWN };
 
+static enum answer in_time(const struct sampling_trial *t, uint64_t now_ns)
+{
+	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
+}
+
 static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
 {
 	if (t->stale >= STALE)
 		return NO_WRAPPER;
-	if (t->fresh >= FRESH && (t->always || t->fresh > t->unclear) && !t->stale)
+	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale)
 		return WRAPPER;
-	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
+	return in_time(t, now_ns);
+}
+
+/* It has returned its block often enough to ask: does it allocate each time? */
+static enum answer returned(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
+{
+	t->always = t->always || always_allocates(p, t);
+	if (t->always)
+		return t->same >= ENOUGH + FRESH ? WRAPPER : in_time(t, now_ns);
+	drop_callers_of_others(p, t);
+	if (!t->nouter)
+		return NOT_KNOWN;
+	begin_check(p, t, now_ns);
+	return NOT_YET;
 }
 
 static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
@@ -490,11 +509,7 @@ static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, 
 		return NO_WRAPPER;
 	if (t->checking)
 		return checked(t, now_ns);
-	if (t->always && t->same >= ENOUGH + FRESH)
-		return WRAPPER;
-	if (t->same >= ENOUGH && !t->always)
-		begin_check(p, t, now_ns);
-	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
+	return t->same >= ENOUGH ? returned(p, t, now_ns) : in_time(t, now_ns);
 }
 
 /*

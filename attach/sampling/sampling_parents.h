@@ -12,16 +12,22 @@
  * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never
  * anything else, the function around S returns its blocks to its caller.
  *
+ * A function without a result may leave the address in rax by chance: so if one of the callers overwrites rax
+ * without having read it, it is no wrapper.
+ *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
  * at S is planted: each must run into S before it returns to A again, and return with the block from there. In
  * between it may call the function from elsewhere. (Only these threads count: one that is first seen at S has
  * allocated in any case.)
  *
+ * This is not needed if the code up to S has no branch: then the function allocates each time, and threads are
+ * held at S until it has returned its block some more times. And it is not possible if no caller calls the
+ * function itself:
+ *
  *	A ◀── createStringObject ──▶ jump to createEmbeddedStringObject or createObject ──▶ zmalloc
  *
- * If another function ends with a jump to the one on trial, most of the threads may return to A without it.
- * So that shows nothing; but if the code up to S has no branch, it is known that the function allocates each
- * time, and threads are held at S until it has returned its block some more times.
+ * Most of the threads may return to A without the function on trial. Then it is not known whether that is a
+ * wrapper.
  *
  * Then A and all its other callers become sites. From then on S is sampled now and then, for callers that
  * were not found: a call through a pointer may reach another function the next time, so that there is no trap
@@ -51,16 +57,15 @@
 struct sampling_trial {
 	taddr function;		/* 0: this slot is free */
 	uint32_t inner;		/* the site in it that began the trial */
-	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers; */
-	/* is it called there itself? Else it may be another function, which returns without it */
-	bool calls_it[SAMPLING_OUTER];
+	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
 	uint32_t nouter;
 	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
 	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */
-	uint32_t same, other;	/* how often it returned that address; something else */
-	/* it has returned the block often enough; now: does it call the allocator each time? */
-	bool checking;
-	bool always;		/* its code shows that; not checking: it must return the block more often */
+	/* how often it returned that address; something else, or a result that its caller does not use */
+	uint32_t same, other;
+	/* it has returned the block often enough; does it call the allocator each time? */
+	bool always;		/* its code shows that: it must only return the block some more times; */
+	bool checking;		/* else the callers that call it itself show it */
 	uint32_t holds;		/* so often a thread was to be held */
 	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, unseen */
 	uint64_t until_ns;

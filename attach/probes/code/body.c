@@ -19,6 +19,7 @@
 
 #define EXTENT_MAX (256UL << 10)	/* a longer function is trapped at its return addresses instead */
 #define STRAIGHT_MAX 1024u		/* more code without a branch is not looked at */
+#define RESULT_MAX 64u			/* instructions in which a result must be used or overwritten */
 
 struct scan {
 	const struct elfimage *img;
@@ -344,6 +345,32 @@ bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entr
 			return false;
 	}
 	return at == ret && last.flow == FLOW_CALL;
+}
+
+/* On all ways from @at on, at most *@left instructions in all; what is called does not read rax either. */
+static bool overwrites_rax(const struct elfimage *img, struct decoder *d, taddr at, unsigned *left)
+{
+	struct insn in;
+
+	for (; *left && decode_at(img, d, at, &in); at = in.flow == FLOW_JUMP ? in.target : at + in.len) {
+		--*left;
+		if (in.reads & 1u << EMU_RAX)
+			return false;
+		if (in.writes & 1u << EMU_RAX || in.flow == FLOW_CALL)
+			return true;
+		if (in.flow == FLOW_RET || in.flow == FLOW_STOP || (in.flow != FLOW_NEXT && !in.target_known))
+			return false;
+		if (in.flow == FLOW_BRANCH && !overwrites_rax(img, d, in.target, left))
+			return false;
+	}
+	return false;
+}
+
+bool body_ignores_result(const struct elfimage *img, struct decoder *d, taddr ret)
+{
+	unsigned left = RESULT_MAX;
+
+	return overwrites_rax(img, d, ret, &left);
 }
 
 void body_fini(struct body *b)

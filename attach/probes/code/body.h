@@ -83,6 +83,12 @@ bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
 bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entry, taddr ret);
 
 /*
+ * true if the code at @ret, where a call returns, overwrites rax before it reads it, whatever branches are
+ * taken; false: it does not, or that is not known, as it returns before, or needs too many instructions.
+ */
+bool body_ignores_result(const struct elfimage *img, struct decoder *d, taddr ret);
+
+/*
  * The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or the name is
  * unknown.
  */

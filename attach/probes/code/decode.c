@@ -85,18 +85,35 @@ static bool badly_described(const cs_insn *in)
 	return false;
 }
 
-static uint16_t registers_written(struct decoder *d)
+static uint16_t register_bits(const uint16_t *regs, uint8_t n)
 {
-	cs_regs read, write;
-	uint8_t nread, nwrite;
 	uint16_t bits = 0;
 
-	if (badly_described(d->insn) ||
-	    cs_regs_access(d->cs, d->insn, read, &nread, write, &nwrite) != CS_ERR_OK)
-		return UINT16_MAX;
-	for (unsigned i = 0; i < nwrite; i++)
-		bits |= register_bit(write[i]);
+	for (unsigned i = 0; i < n; i++)
+		bits |= register_bit(regs[i]);
 	return bits;
+}
+
+/* `xor eax, eax` and its like: the result is 0, whatever was there. */
+static bool is_zeroing(const cs_insn *in)
+{
+	const cs_x86_op *op = in->detail->x86.operands;
+
+	return (in->id == X86_INS_XOR || in->id == X86_INS_SUB) && op[0].type == X86_OP_REG &&
+	       op[1].type == X86_OP_REG && op[0].reg == op[1].reg;
+}
+
+static void find_registers(struct decoder *d, struct insn *out)
+{
+	cs_regs read, written;
+	uint8_t nread, nwritten;
+
+	out->reads = out->writes = UINT16_MAX;
+	if (badly_described(d->insn) ||
+	    cs_regs_access(d->cs, d->insn, read, &nread, written, &nwritten) != CS_ERR_OK)
+		return;
+	out->reads = is_zeroing(d->insn) ? 0 : register_bits(read, nread);
+	out->writes = register_bits(written, nwritten);
 }
 
 static bool in_group(struct decoder *d, unsigned group)
@@ -272,7 +289,7 @@ int decode(struct decoder *d, const uint8_t *code, size_t n, taddr addr, struct 
 		return -EILSEQ;
 	*out = (struct insn){ .addr = addr, .len = (uint8_t)in->size };
 	out->flow = flow_of(d);
-	out->writes = registers_written(d);
+	find_registers(d, out);
 	out->stores = stores(in) && !is_nop(in);
 	out->syscall = enters_kernel(d);
 	out->loses_step = in->id == X86_INS_CPUID;

@@ -35,6 +35,7 @@ struct insn {
 	taddr target;
 	taddr slot;		/* jmp/call *disp(%rip): the slot's address, else 0 */
 	uint16_t writes;	/* bit per enum emu_reg written, also in part */
+	uint16_t reads;		/* the same for those read, also for an address */
 	bool stores;		/* writes memory, other than below or through rsp */
 	bool sp_known;		/* the change of rsp is a constant: */
 	int32_t sp_change;	/* e.g. push -8 */

@@ -138,6 +138,51 @@ static void what_is_no_code(void **state)
 	assert_true(!is_direct(NULL) && !goes_to(NULL, calls) && !goes_to(after_own, NULL));
 }
 
+/* Never run. Results that are not used, that may be, and that are. */
+__attribute__((naked, noinline, used)) static void results(void)
+{
+	__asm__("call getppid@PLT\n"
+		"after_ignored: mov %rbx, %rdi\n"
+		"call getppid@PLT\n"
+		"after_overwritten: inc %rbx\n"
+		"xor %eax, %eax\n"
+		"call getppid@PLT\n"
+		"after_used: mov %rbx, %rdi\n"
+		"mov %rbx, 8(%rax)\n"
+		"call getppid@PLT\n"
+		"after_called: call *(%rax)\n"
+		"call getppid@PLT\n"
+		"after_returned: ret\n"
+		"call getppid@PLT\n"
+		"after_either_way: test %rbx, %rbx\n"
+		"jz after_ignored\n"
+		"jmp after_overwritten\n"
+		"call getppid@PLT\n"
+		"after_one_way: test %rbx, %rbx\n"
+		"jz after_used\n"
+		"jmp after_overwritten\n"
+		"call getppid@PLT\n"
+		"after_loop: jmp after_loop\n");
+}
+
+extern const char after_ignored[], after_overwritten[], after_used[], after_called[], after_returned[],
+	after_either_way[], after_one_way[], after_loop[];
+
+static bool is_ignored(const char *ret)
+{
+	return sampling_calls_ignores_result(&planting, (taddr)(uintptr_t)ret);
+}
+
+static void what_becomes_of_a_result(void **state)
+{
+	(void)state;
+	assert_true(is_ignored(after_ignored) && is_ignored(after_overwritten));
+	assert_true(!is_ignored(after_used) && !is_ignored(after_called) && !is_ignored(after_returned));
+	assert_true(is_ignored(after_either_way) && !is_ignored(after_one_way));
+	assert_true(!is_ignored(after_loop));	/* and the search ends */
+	assert_true(!sampling_calls_ignores_result(&planting, 16));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +191,7 @@ int main(void)
 		cmocka_unit_test(where_a_slot_leads),
 		cmocka_unit_test(pointers),
 		cmocka_unit_test(what_is_called_each_time),
+		cmocka_unit_test(what_becomes_of_a_result),
 		cmocka_unit_test(what_other_files_can_name),
 		cmocka_unit_test(what_is_no_code),
 	};

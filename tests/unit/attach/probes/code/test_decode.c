@@ -136,6 +136,20 @@ static void test_writes(void **state)
 	assert_true(DECODE("\x0f\xa2").writes & 1 << EMU_RDX);	/* cpuid */
 }
 
+static void test_reads(void **state)
+{
+	(void)state;
+	assert_int_equal(DECODE("\x48\x89\xc7").reads, 1 << EMU_RAX);	/* mov rdi, rax */
+	assert_int_equal(DECODE("\x48\x8b\x38").reads, 1 << EMU_RAX);	/* mov rdi, [rax] */
+	assert_int_equal(DECODE("\xff\x50\x08").reads & 1 << EMU_RAX, 1 << EMU_RAX);	/* call [rax+8] */
+	assert_int_equal(DECODE("\x84\xc0").reads, 1 << EMU_RAX);	/* test al, al */
+	assert_int_equal(DECODE("\x48\x89\xf8").reads, 1 << EMU_RDI);	/* mov rax, rdi */
+	assert_int_equal(DECODE("\x31\xc0").reads, 0);	/* xor eax, eax */
+	assert_int_equal(DECODE("\x48\x29\xc0").reads, 0);	/* sub rax, rax */
+	assert_int_equal(DECODE("\x31\xc8").reads, 1 << EMU_RAX | 1 << EMU_RCX);	/* xor eax, ecx */
+	assert_int_equal(DECODE("\xf3\xaa").reads, UINT16_MAX);	/* rep stosb */
+}
+
 static void test_stores(void **state)
 {
 	(void)state;
@@ -318,7 +332,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_flow),	       cmocka_unit_test(test_stack_pointer),
-		cmocka_unit_test(test_writes),	       cmocka_unit_test(test_stores),
+		cmocka_unit_test(test_writes),	       cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_stores),
 		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_syscall),	       cmocka_unit_test(test_text),
 		cmocka_unit_test(test_broken),	       cmocka_unit_test(test_moves),
