@@ -189,15 +189,25 @@ void sampling_thread_end(struct sampling *s, uint32_t tid)
 /* --- as time goes on --- */
 
 /*
- * Blocks that were seen inside @function are seen at its callers from now on: without this they would be
- * reported twice.
+ * Were its blocks seen where they are not from now on? Inside @function, which is a wrapper now, or in another
+ * one, for a caller that has a trap now: what it calls jumps to @function or to the other.
  */
-static void forget_inside(struct sampling *s, taddr function, uint64_t now_ns)
+static bool is_seen_elsewhere(const struct sampling *s, const struct sampling_stack *stack, taddr function)
+{
+	const struct sampling_site *site = &s->sites.all[stack->site];
+
+	return site->function == function ||
+	       (site->role == SAMPLING_INNER &&
+		sampling_sees_caller(s, sampling_caller(s, site, stack->number)));
+}
+
+/* Without this they would be reported twice. */
+static void forget_seen_elsewhere(struct sampling *s, taddr function, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < s->stacks.n; i++) {
 		taddr addr;
 
-		if (s->sites.all[s->stacks.all[i].site].function != function)
+		if (!is_seen_elsewhere(s, &s->stacks.all[i], function))
 			continue;
 		while (sampling_stacks_clear(&s->stacks, i, &addr))
 			sampling_facts_forget(s->recorder, &s->sites, &s->stacks.all[i], addr, now_ns);
@@ -221,8 +231,8 @@ static void tick(struct sampling *s, uint64_t now_ns)
 	 */
 	plant_waiting(s);
 	while (sampling_parents_decide(&s->parents, now_ns, &function, &target)) {
-		forget_inside(s, function, now_ns);
 		s->tally->out_of_memory |= find_callers(s, target) == -ENOMEM;
+		forget_seen_elsewhere(s, function, now_ns);
 	}
 	plant_waiting(s);
 	s->next_tick_ns = now_ns + TICK_NS;

@@ -41,13 +41,10 @@ static bool describe(struct sampling *s, const struct sampling_site *site, const
 	return sampling_heaps_born(&s->heaps, &what, out);
 }
 
-/*
- * The caller of the function around the site, or (@skip 0) of the one that returns at it; 0: the stack does
- * not show it, or it executes a script, whose line is there instead.
- */
-static taddr caller_of(const struct sampling *s, uint32_t number, uint32_t skip)
+taddr sampling_caller(const struct sampling *s, const struct sampling_site *site, uint32_t number)
 {
 	const struct defs *d = &s->recorder->ledger.defs;
+	const uint32_t skip = site->function != 0;
 	uint32_t frames[2];
 
 	if (defs_path(d, defs_stack(d, number), frames, skip + 1) <= skip || defs_is_script(d, frames[skip]))
@@ -98,12 +95,18 @@ static void track(struct sampling *s, uint32_t i, const struct block_birth *birt
 	put_alloc(s, i, birth, now_ns);
 }
 
-/* For a hit in a wrapper, or in malloc itself: is there a site at @caller? Then the block is seen there. */
+bool sampling_sees_caller(const struct sampling *s, taddr caller)
+{
+	const uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
+
+	return at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE &&
+	       s->sites.all[at].role != SAMPLING_TRIAL;
+}
+
+/* A hit in a wrapper, or in malloc itself: is the block seen at @caller? */
 static bool seen_at_caller(struct sampling *s, struct sampling_site *site, taddr caller)
 {
-	uint32_t at = caller ? sampling_sites_find_at(&s->sites, caller) : SAMPLING_NONE;
-	bool known = at != SAMPLING_NONE && s->sites.all[at].number != SAMPLING_NONE &&
-		     s->sites.all[at].role != SAMPLING_TRIAL;
+	const bool known = sampling_sees_caller(s, caller);
 
 	site->unknown += !known;
 	return known;
@@ -131,7 +134,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 
 	if (r < 0)
 		return r;
-	caller = caller_of(s, number, s->sites.all[site].function != 0);
+	caller = sampling_caller(s, &s->sites.all[site], number);
 	note_caller(s, &s->sites.all[site], number, caller);
 	if (s->sites.all[site].role == SAMPLING_INNER && seen_at_caller(s, &s->sites.all[site], caller)) {
 		(void)block_poll_taken(s->poll, birth->addr, now_ns);

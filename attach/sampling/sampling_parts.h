@@ -32,4 +32,13 @@ struct sampling {
 	uint64_t next_tick_ns, next_decide_ns, next_record_ns;
 };
 
+/*
+ * The caller of the function around the site, or of malloc where that itself returns, in the stack with this
+ * number; 0: the stack does not show it, or it executes a script, whose line is there instead.
+ */
+taddr sampling_caller(const struct sampling *s, const struct sampling_site *site, uint32_t number);
+
+/* For a wrapper or malloc itself: is there a site at @caller? Then the block is seen there. */
+bool sampling_sees_caller(const struct sampling *s, taddr caller);
+
 #endif

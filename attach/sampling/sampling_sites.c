@@ -213,7 +213,8 @@ static int renew(struct sampling_sites *s, const struct sampling_site *wanted, u
 		return give_trap(s, site);
 	count_anew(s, site);
 	set_meter(s, site);
-	return 0;
+	/* at the next round: the period of a trial's trap may have been a day */
+	return link_plant(s->planting->link, &site->number, 1);
 }
 
 static int add_site(struct sampling_sites *s, const struct sampling_site *wanted, uint32_t *i)

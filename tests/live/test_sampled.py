@@ -284,6 +284,29 @@ def test_a_pool_is_no_wrapper(victim, watch, threads):
     target.end()
 
 
+def test_a_leak_through_one_of_two_wrappers_is_one_leak(victim, watch):
+    """Its blocks are seen in the wrapper until the second one is found, and at their caller from then on."""
+    target = victim("either")
+    run = watch("-p", target.pid, "--budget", "10%", "-d", "5m", "--debug", "plan")
+
+    def wrappers():
+        return len(re.findall(r"[0-9]: a wrapper", run.said()))
+
+    wait_for(lambda: wrappers() == 1, "the first wrapper is found", 60)
+    time.sleep(12)  # the trap in a wrapper is planted every five seconds
+    target.ask("second")
+    wait_for(lambda: wrappers() == 2, "the second wrapper is found", 60)
+    time.sleep(25)
+    report = run.finish()
+    assert_untouched(target)
+    callers = {"first_of_one", "first_of_two", "second_of_one", "second_of_two"}
+    assert callers <= by_place(report).keys(), "those that were on trial are watched, too"
+    leaves = [leaf(g) for g in report["groups"] if any(f["function"] == "keep" for f in g["stack"])]
+    assert leaves == ["keep"], leaves
+    assert "keep" in staying(report)
+    target.end()
+
+
 @pytest.fixture
 def load():
     """Three processes that use all of the processor time that they get."""
