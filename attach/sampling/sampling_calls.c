@@ -5,6 +5,7 @@
 
 #include "attach/probes/code/body.h"
 #include "attach/probes/code/elfslots.h"
+#include "attach/target/linker.h"
 
 enum how { NO_CALL, BY_ADDRESS, BY_SLOT };
 
@@ -38,16 +39,29 @@ bool sampling_calls_is_direct(const struct planting *p, taddr ret)
 	return call_before(p, ret, &m, &to) != NO_CALL;
 }
 
-/* Is @name a name of the function at @function? */
-static bool has_name(const struct planting *p, taddr function, const char *name)
+/* Is it the code at file address @at of @m, or does that always jump there? */
+static bool leads_to(const struct planting *p, const struct module *m, taddr at, taddr function)
 {
-	const struct module *m = module_at(p, function);
+	return at && (at + m->bias == function ||
+		      body_always_jumps_to(m->img, p->decoder, at) + m->bias == function);
+}
+
+static taddr named(const struct module *m, const char *name)
+{
 	uint64_t size;
 	taddr addr;
 	bool ifunc;
 
-	return m && elfimage_find(m->img, name, &addr, &size, &ifunc) == 0 && !ifunc &&
-	       addr + m->bias == function;
+	return m && m->img && elfimage_find(m->img, name, &addr, &size, &ifunc) == 0 && !ifunc ? addr : 0;
+}
+
+/* Is @name a name of the function at @function, or of one that always jumps there? */
+static bool name_leads_to(const struct planting *p, const char *name, taddr function)
+{
+	const struct module *m = module_at(p, function), *bound = linker_binds(p->modules, name);
+	const taddr addr = named(m, name);
+
+	return m && ((addr && addr + m->bias == function) || (bound && leads_to(p, bound, named(bound, name), function)));
 }
 
 /* A slot without a name leads to a function of the file itself. */
@@ -58,8 +72,8 @@ static bool slot_leads_to(const struct planting *p, const struct module *m, tadd
 
 	for (size_t i = 0; i < n; i++) {
 		if (slots[i].slot == slot)
-			return *slots[i].name ? has_name(p, function, slots[i].name)
-					      : slots[i].addr && slots[i].addr + m->bias == function;
+			return *slots[i].name ? name_leads_to(p, slots[i].name, function)
+					      : leads_to(p, m, slots[i].addr, function);
 	}
 	return false;
 }
@@ -73,7 +87,7 @@ bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
 	switch (call_before(p, ret, &m, &to)) {
 	case BY_ADDRESS:
 		name = body_plt_name(m->img, p->decoder, to);
-		return name ? has_name(p, function, name) : to + m->bias == function;
+		return name ? name_leads_to(p, name, function) : leads_to(p, m, to, function);
 	case BY_SLOT:
 		return slot_leads_to(p, m, to, function);
 	case NO_CALL:

@@ -436,8 +436,8 @@ static bool always_allocates(const struct sampling_parents *p, const struct samp
 }
 
 /*
- * Some callers may call another function, which ends with a jump to the one on trial and may return without it:
- * a check at these would show nothing.
+ * Some callers may call another function, which may end with a jump to the one on trial, or return without it: a
+ * check at these would show nothing.
  */
 static void drop_callers_of_others(struct sampling_parents *p, struct sampling_trial *t)
 {

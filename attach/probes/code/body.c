@@ -347,6 +347,19 @@ bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entr
 	return at == ret && last.flow == FLOW_CALL;
 }
 
+taddr body_always_jumps_to(const struct elfimage *img, struct decoder *d, taddr entry)
+{
+	struct insn in;
+
+	for (taddr at = entry; at - entry < STRAIGHT_MAX && decode_at(img, d, at, &in); at += in.len) {
+		if (in.flow == FLOW_JUMP)
+			return in.target_known ? in.target : 0;
+		if (in.flow != FLOW_NEXT && in.flow != FLOW_CALL)
+			return 0;
+	}
+	return 0;
+}
+
 /* On all ways from @at on, at most *@left instructions in all; what is called does not read rax either. */
 static bool overwrites_rax(const struct elfimage *img, struct decoder *d, taddr at, unsigned *left)
 {

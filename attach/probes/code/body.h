@@ -83,6 +83,12 @@ bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
 bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entry, taddr ret);
 
 /*
+ * Where the function at @entry ends with a jump to, if no instruction before that branches; 0: it does not, or
+ * the target is not known. (A call in between need not return.)
+ */
+taddr body_always_jumps_to(const struct elfimage *img, struct decoder *d, taddr entry);
+
+/*
  * true if the code at @ret, where a call returns, overwrites rax before it reads it, whatever branches are
  * taken; false: it does not, or that is not known, as it returns before, or needs too many instructions.
  */

@@ -79,6 +79,34 @@ static void where_a_slot_leads(void **state)
 	assert_true(!goes_to(after_slot, getpid) && !goes_to(after_slot, calls));
 }
 
+/* Never run. Two functions that end with a jump: always; or not always. */
+__attribute__((naked, noinline, used)) static void always_jumps(void)
+{
+	__asm__("push %rbx\n"
+		"call getppid@PLT\n"
+		"pop %rbx\n"
+		"jmp calls\n"
+		"call always_jumps\n"
+		"after_always: call sometimes_jumps\n"
+		"after_sometimes: ret\n");
+}
+
+__attribute__((naked, noinline, used)) static void sometimes_jumps(void)
+{
+	__asm__("test %edi, %edi\n"
+		"jz always_jumps\n"
+		"jmp calls\n");
+}
+
+extern const char after_always[], after_sometimes[];
+
+static void a_function_that_always_jumps_there(void **state)
+{
+	(void)state;
+	assert_true(goes_to(after_always, calls) && !goes_to(after_always, getppid));
+	assert_true(!goes_to(after_sometimes, calls) && !goes_to(after_sometimes, always_jumps));
+}
+
 /* A pointer of the program's own may be another one by now. */
 static void pointers(void **state)
 {
@@ -189,6 +217,7 @@ int main(void)
 		cmocka_unit_test(a_function_of_the_same_file),
 		cmocka_unit_test(where_a_stub_leads),
 		cmocka_unit_test(where_a_slot_leads),
+		cmocka_unit_test(a_function_that_always_jumps_there),
 		cmocka_unit_test(pointers),
 		cmocka_unit_test(what_is_called_each_time),
 		cmocka_unit_test(what_becomes_of_a_result),
