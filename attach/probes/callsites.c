@@ -371,7 +371,7 @@ static int keep(struct search *s, struct code_range range, const struct callsite
 {
 	uint8_t *code = code_of(s, range);
 
-	if (!code || (s->tails && in_plt(s, range.lo)))
+	if (!code || range.hi - range.lo > CODESWEEP_MAX || (s->tails && in_plt(s, range.lo)))
 		return 0;
 	return s->tails ? keep_jumps(s, range, code) : keep_calls(s, range, code, sites, n);
 }
@@ -380,6 +380,7 @@ static int keep(struct search *s, struct code_range range, const struct callsite
 static int verify(struct search *s)
 {
 	size_t first = 0;
+	taddr done = 0;
 	int rc = 0;
 
 	while (!rc && first < s->nfound) {
@@ -389,7 +390,11 @@ static int verify(struct search *s)
 		if (elfimage_extent(s->img, s->found[first].ret - 1, &range)) {
 			while (first + n < s->nfound && s->found[first + n].ret <= range.hi)
 				n++;
-			rc = keep(s, range, &s->found[first], n);
+			/* all jumps of a function are kept: of two that overlap, those of the first one */
+			if (!s->tails || range.lo >= done) {
+				rc = keep(s, range, &s->found[first], n);
+				done = range.hi;
+			}
 		}
 		first += n;
 	}

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "attach/probes/code/body.h"
 #include "attach/probes/code/elfslots.h"
-#include "attach/target/linker.h"
 
 enum how { NO_CALL, BY_ADDRESS, BY_SLOT };
 
@@ -46,22 +44,16 @@ static bool leads_to(const struct planting *p, const struct module *m, taddr at,
 		      body_always_jumps_to(m->img, p->decoder, at) + m->bias == function);
 }
 
-static taddr named(const struct module *m, const char *name)
+/* Is @name a name of the function at @function? */
+static bool has_name(const struct planting *p, taddr function, const char *name)
 {
+	const struct module *m = module_at(p, function);
 	uint64_t size;
 	taddr addr;
 	bool ifunc;
 
-	return m && m->img && elfimage_find(m->img, name, &addr, &size, &ifunc) == 0 && !ifunc ? addr : 0;
-}
-
-/* Is @name a name of the function at @function, or of one that always jumps there? */
-static bool name_leads_to(const struct planting *p, const char *name, taddr function)
-{
-	const struct module *m = module_at(p, function), *bound = linker_binds(p->modules, name);
-	const taddr addr = named(m, name);
-
-	return m && ((addr && addr + m->bias == function) || (bound && leads_to(p, bound, named(bound, name), function)));
+	return m && elfimage_find(m->img, name, &addr, &size, &ifunc) == 0 && !ifunc &&
+	       addr + m->bias == function;
 }
 
 /* A slot without a name leads to a function of the file itself. */
@@ -72,7 +64,7 @@ static bool slot_leads_to(const struct planting *p, const struct module *m, tadd
 
 	for (size_t i = 0; i < n; i++) {
 		if (slots[i].slot == slot)
-			return *slots[i].name ? name_leads_to(p, slots[i].name, function)
+			return *slots[i].name ? has_name(p, function, slots[i].name)
 					      : leads_to(p, m, slots[i].addr, function);
 	}
 	return false;
@@ -87,7 +79,7 @@ bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
 	switch (call_before(p, ret, &m, &to)) {
 	case BY_ADDRESS:
 		name = body_plt_name(m->img, p->decoder, to);
-		return name ? name_leads_to(p, name, function) : leads_to(p, m, to, function);
+		return name ? has_name(p, function, name) : leads_to(p, m, to, function);
 	case BY_SLOT:
 		return slot_leads_to(p, m, to, function);
 	case NO_CALL:
@@ -103,11 +95,13 @@ bool sampling_calls_always(const struct planting *p, taddr function, taddr ret)
 	return m && body_always_calls(m->img, p->decoder, function - m->bias, ret - m->bias);
 }
 
-bool sampling_calls_ignores_result(const struct planting *p, taddr ret)
+enum body_result sampling_calls_result(const struct planting *p, taddr ret)
 {
-	const struct module *m = module_at(p, ret);
+	const struct module *m;
+	taddr to;
 
-	return m && body_ignores_result(m->img, p->decoder, ret - m->bias);
+	return call_before(p, ret, &m, &to) == NO_CALL ? BODY_RESULT_UNKNOWN
+						       : body_result_at(m->img, p->decoder, ret - m->bias);
 }
 
 bool sampling_calls_is_global(const struct planting *p, taddr function)

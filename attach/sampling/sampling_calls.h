@@ -14,15 +14,16 @@
 #include <stdbool.h>
 
 #include "attach/control/planting.h"
+#include "attach/probes/code/body.h"
 #include "base/taddr.h"
 
 /* Is it one of these two? If a function is only called through pointers, its callers cannot be found. */
 bool sampling_calls_is_direct(const struct planting *p, taddr ret);
 
 /*
- * Is it the function at @function that is called before @ret, or one that always ends with a jump to it? A stub
- * and a slot are known by the name of what they lead to: two functions of that name are not told apart. false:
- * no, or that is not known.
+ * Is it the function at @function that is called before @ret, or one of the same file that always jumps there? A
+ * stub and a slot are known by the name of what they lead to: two functions of that name are not told apart.
+ * false: no, or that is not known.
  */
 bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function);
 
@@ -32,8 +33,8 @@ bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function)
  */
 bool sampling_calls_always(const struct planting *p, taddr function, taddr ret);
 
-/* Is the result of the call surely not used? A function that returns a new block to such a caller keeps it. */
-bool sampling_calls_ignores_result(const struct planting *p, taddr ret);
+/* Does the code at @ret use the result of the call before it? */
+enum body_result sampling_calls_result(const struct planting *p, taddr ret);
 
 /* Does a function begin at @function that other files or objects can name? */
 bool sampling_calls_is_global(const struct planting *p, taddr function);

@@ -11,7 +11,7 @@
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
 #define FRESH 8u		/* so often the function must have called malloc just before it returned, */
-#define STALE 2u		/* and less often it may have not */
+#define STALE 2u		/* and less often it may have not, or may have returned something else */
 #define TRIAL_QUOTA 8u
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
@@ -124,14 +124,12 @@ static bool is_new_caller(struct sampling_trial *t, taddr caller)
 
 /*
  * Add a site behind that call of the function. Its trap is planted when the trials are looked at next: a
- * thread that is held now would have to wait for it. If the caller does not use the result, rax has the block
- * by chance, as the function has stored it somewhere.
+ * thread that is held now would have to wait for it.
  */
 static void try_caller(struct sampling_parents *p, struct sampling_trial *t, taddr caller)
 {
 	uint32_t i;
 
-	t->other += sampling_calls_ignores_result(p->sites->planting, caller);
 	if (t->nouter == SAMPLING_OUTER || is_outer(p, t, caller) ||
 	    !sampling_calls_is_direct(p->sites->planting, caller) ||
 	    sampling_sites_try(p->sites, caller, p->sites->all[t->inner].target, &i) < 0)
@@ -436,6 +434,24 @@ static bool always_allocates(const struct sampling_parents *p, const struct samp
 }
 
 /*
+ * A function without a result may leave the address of what it stores in rax. Then some callers overwrite that,
+ * and none uses it.
+ */
+static bool has_result(const struct sampling_parents *p, const struct sampling_trial *t)
+{
+	bool has = true;
+
+	for (size_t i = 0; i < SAMPLING_CALLERS && t->callers[i]; i++) {
+		const enum body_result r = sampling_calls_result(p->sites->planting, t->callers[i]);
+
+		if (r == BODY_RESULT_USED)
+			return true;
+		has &= r != BODY_RESULT_UNUSED;
+	}
+	return has;
+}
+
+/*
  * Some callers may call another function, which may end with a jump to the one on trial, or return without it: a
  * check at these would show nothing.
  */
@@ -485,7 +501,7 @@ static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
 {
 	if (t->stale >= STALE)
 		return NO_WRAPPER;
-	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale)
+	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale && !t->other)
 		return WRAPPER;
 	return in_time(t, now_ns);
 }
@@ -493,9 +509,13 @@ static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
 /* It has returned its block often enough to ask: does it allocate each time? */
 static enum answer returned(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	t->always = t->always || always_allocates(p, t);
 	if (t->always)
-		return t->same >= ENOUGH + FRESH ? WRAPPER : in_time(t, now_ns);
+		return t->same >= ENOUGH + FRESH && !t->other ? WRAPPER : in_time(t, now_ns);
+	if (!has_result(p, t))
+		return NO_WRAPPER;
+	t->always = always_allocates(p, t);
+	if (t->always)
+		return NOT_YET;
 	drop_callers_of_others(p, t);
 	if (!t->nouter)
 		return NOT_KNOWN;
@@ -505,7 +525,7 @@ static enum answer returned(struct sampling_parents *p, struct sampling_trial *t
 
 static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	if (t->other)
+	if (t->other >= STALE)
 		return NO_WRAPPER;
 	if (t->checking)
 		return checked(t, now_ns);

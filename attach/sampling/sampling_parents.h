@@ -12,8 +12,8 @@
  * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never
  * anything else, the function around S returns its blocks to its caller.
  *
- * A function without a result may leave the address in rax by chance: so if one of the callers overwrites rax
- * without having read it, it is no wrapper.
+ * A function without a result may leave the address in rax by chance: so if a caller overwrites rax without
+ * having read it, and no other one reads it, it is no wrapper.
  *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
  * at S is planted: each must run into S before it returns to A again, and return with the block from there. In
@@ -21,15 +21,15 @@
  * allocated in any case.)
  *
  * This is not needed if the code up to S has no branch: then the function allocates each time, and threads are
- * held at S until it has returned its block some more times. And it is not possible if no caller calls the
- * function itself:
+ * held at S until it has returned its block some more times. And it is not possible if every caller calls
+ * another function, which does not always jump there:
  *
  *	A ◀── createStringObject ──▶ jump to createEmbeddedStringObject or createObject ──▶ zmalloc
  *
  * Most of the threads may return to A without the function on trial. Then it is not known whether that is a
  * wrapper.
  *
- * Then A and all its other callers become sites. From then on S is sampled now and then, for callers that
+ * If it is one, A and all its other callers become sites. From then on S is sampled now and then, for callers that
  * were not found: a call through a pointer may reach another function the next time, so that there is no trap
  * behind it.
  *
@@ -61,11 +61,10 @@ struct sampling_trial {
 	uint32_t nouter;
 	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
 	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */
-	/* how often it returned that address; something else, or a result that its caller does not use */
-	uint32_t same, other;
+	uint32_t same, other;	/* how often it returned that address; something else */
 	/* it has returned the block often enough; does it call the allocator each time? */
 	bool always;		/* its code shows that: it must only return the block some more times; */
-	bool checking;		/* else the callers that call it itself show it */
+	bool checking;		/* else the callers whose calls surely lead to it show it */
 	uint32_t holds;		/* so often a thread was to be held */
 	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, unseen */
 	uint64_t until_ns;

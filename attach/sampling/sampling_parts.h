@@ -38,7 +38,7 @@ struct sampling {
  */
 taddr sampling_caller(const struct sampling *s, const struct sampling_site *site, uint32_t number);
 
-/* For a wrapper or malloc itself: is there a site at @caller? Then the block is seen there. */
+/* For a wrapper or malloc itself: is there a trap at @caller, not on trial? Then the block is seen there. */
 bool sampling_sees_caller(const struct sampling *s, taddr caller);
 
 #endif

@@ -118,7 +118,7 @@ static void find_sites(struct elfimage *img)
 {
 	struct callsite_target targets[] = { { "malloc", 0 }, { "calloc", 0 }, { "elsewhere", 0 } };
 	struct callsite *sites;
-	size_t n, unsure;
+	size_t n, unsure = 0;
 	uint64_t size;
 	bool ifunc;
 
@@ -130,7 +130,7 @@ static void find_sites(struct elfimage *img)
 		check_sites(img, sites, n);
 		free(sites);
 	}
-	if (callsites_tails(img, targets, 3, 0, &sites, &n) == 0) {
+	if (callsites_tails(img, targets, 3, unsure % 3, &sites, &n) == 0) {
 		check_sites(img, sites, n);
 		free(sites);
 	}

@@ -18,10 +18,10 @@ static void bring_forward(struct keeper *k, uint32_t i)
 
 	if (m->state == ROUND_READY && trap_round_has_priority(k, i))
 		trap_round_wait_until(k, i, at);
-	if (m->state == ROUND_SHUT || m->round_end_ns <= at)
+	if (m->round_end_ns <= at)
 		return;
 	m->round_end_ns = at;
-	if (k->budget.rounds.due.at_ns[i] > at)
+	if (m->state != ROUND_SHUT && k->budget.rounds.due.at_ns[i] > at)
 		time_heap_set(&k->budget.rounds.due, i, at);
 }
 

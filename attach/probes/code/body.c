@@ -360,30 +360,34 @@ taddr body_always_jumps_to(const struct elfimage *img, struct decoder *d, taddr 
 	return 0;
 }
 
-/* On all ways from @at on, at most *@left instructions in all; what is called does not read rax either. */
-static bool overwrites_rax(const struct elfimage *img, struct decoder *d, taddr at, unsigned *left)
+/* From @at on, at most @*left instructions in all. What is called does not read rax either. */
+static enum body_result follow_result(const struct elfimage *img, struct decoder *d, taddr at, unsigned *left)
 {
+	enum body_result all = BODY_RESULT_UNUSED, one;
 	struct insn in;
 
 	for (; *left && decode_at(img, d, at, &in); at = in.flow == FLOW_JUMP ? in.target : at + in.len) {
 		--*left;
 		if (in.reads & 1u << EMU_RAX)
-			return false;
+			return BODY_RESULT_USED;
 		if (in.writes & 1u << EMU_RAX || in.flow == FLOW_CALL)
-			return true;
+			return all;
 		if (in.flow == FLOW_RET || in.flow == FLOW_STOP || (in.flow != FLOW_NEXT && !in.target_known))
-			return false;
-		if (in.flow == FLOW_BRANCH && !overwrites_rax(img, d, in.target, left))
-			return false;
+			return BODY_RESULT_UNKNOWN;
+		one = in.flow == FLOW_BRANCH ? follow_result(img, d, in.target, left) : BODY_RESULT_UNUSED;
+		if (one == BODY_RESULT_USED)
+			return one;
+		if (one == BODY_RESULT_UNKNOWN)
+			all = one;
 	}
-	return false;
+	return BODY_RESULT_UNKNOWN;
 }
 
-bool body_ignores_result(const struct elfimage *img, struct decoder *d, taddr ret)
+enum body_result body_result_at(const struct elfimage *img, struct decoder *d, taddr ret)
 {
 	unsigned left = RESULT_MAX;
 
-	return overwrites_rax(img, d, ret, &left);
+	return follow_result(img, d, ret, &left);
 }
 
 void body_fini(struct body *b)

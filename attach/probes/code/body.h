@@ -83,16 +83,20 @@ bool body_has_return(const struct elfimage *img, struct decoder *d, taddr addr);
 bool body_always_calls(const struct elfimage *img, struct decoder *d, taddr entry, taddr ret);
 
 /*
- * Where the function at @entry ends with a jump to, if no instruction before that branches; 0: it does not, or
- * the target is not known. (A call in between need not return.)
+ * Where the first jump goes that the code at @entry makes, if no instruction before that branches; 0: there is
+ * none, or the target is not known. (A call in between need not return.)
  */
 taddr body_always_jumps_to(const struct elfimage *img, struct decoder *d, taddr entry);
 
 /*
- * true if the code at @ret, where a call returns, overwrites rax before it reads it, whatever branches are
- * taken; false: it does not, or that is not known, as it returns before, or needs too many instructions.
+ * What becomes of the value in rax at @ret, where a call returns. USED: it is read on some way from there;
+ * UNUSED: on every way it is overwritten, or a function is called, before it is read; UNKNOWN: neither is
+ * certain, as the code returns, or needs too many instructions. (A compiler that sees both functions may keep
+ * the value in rax over a call.)
  */
-bool body_ignores_result(const struct elfimage *img, struct decoder *d, taddr ret);
+enum body_result { BODY_RESULT_UNKNOWN, BODY_RESULT_USED, BODY_RESULT_UNUSED };
+
+enum body_result body_result_at(const struct elfimage *img, struct decoder *d, taddr ret);
 
 /*
  * The name of the function that the PLT stub at @addr goes to; NULL if it is no such stub or the name is

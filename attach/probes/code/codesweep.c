@@ -7,8 +7,6 @@
 
 #include "attach/probes/code/insnlen.h"
 
-#define SWEEP_MAX (8UL << 20)	/* no function is longer */
-
 enum mark {
 	MARK_START = 1,		/* an instruction begins here */
 	MARK_RETURN = 2,	/* the one before is a call */
@@ -58,7 +56,7 @@ int codesweep_run(const uint8_t *code, struct code_range range, struct codesweep
 	struct insn_shape in;
 
 	*out = (struct codesweep){ .range = range };
-	if (range.hi <= range.lo || n > SWEEP_MAX)
+	if (range.hi <= range.lo || n > CODESWEEP_MAX)
 		return 0;
 	out->marks = calloc(n + 1, 1);
 	if (!out->marks)

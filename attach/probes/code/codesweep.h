@@ -16,6 +16,8 @@
 #include "attach/probes/code/elfimage.h"
 #include "base/cleanup.h"
 
+#define CODESWEEP_MAX (8UL << 20)	/* no function is longer */
+
 struct codesweep {
 	struct code_range range;
 	uint8_t *marks;		/* for each byte of code: enum mark of its address (codesweep.c) */

@@ -196,19 +196,24 @@ __attribute__((naked, noinline, used)) static void results(void)
 extern const char after_ignored[], after_overwritten[], after_used[], after_called[], after_returned[],
 	after_either_way[], after_one_way[], after_loop[];
 
-static bool is_ignored(const char *ret)
+static enum body_result result_at(const char *ret)
 {
-	return sampling_calls_ignores_result(&planting, (taddr)(uintptr_t)ret);
+	return sampling_calls_result(&planting, (taddr)(uintptr_t)ret);
 }
 
 static void what_becomes_of_a_result(void **state)
 {
 	(void)state;
-	assert_true(is_ignored(after_ignored) && is_ignored(after_overwritten));
-	assert_true(!is_ignored(after_used) && !is_ignored(after_called) && !is_ignored(after_returned));
-	assert_true(is_ignored(after_either_way) && !is_ignored(after_one_way));
-	assert_true(!is_ignored(after_loop));	/* and the search ends */
-	assert_true(!sampling_calls_ignores_result(&planting, 16));
+	assert_int_equal(result_at(after_ignored), BODY_RESULT_UNUSED);
+	assert_int_equal(result_at(after_overwritten), BODY_RESULT_UNUSED);
+	assert_int_equal(result_at(after_either_way), BODY_RESULT_UNUSED);
+	assert_int_equal(result_at(after_used), BODY_RESULT_USED);
+	assert_int_equal(result_at(after_called), BODY_RESULT_USED);
+	assert_int_equal(result_at(after_one_way), BODY_RESULT_USED);
+	assert_int_equal(result_at(after_returned), BODY_RESULT_UNKNOWN);
+	assert_int_equal(result_at(after_loop), BODY_RESULT_UNKNOWN);	/* and the search ends */
+	/* it is overwritten there; but no call returns there */
+	assert_int_equal(result_at(after_overwritten + 3), BODY_RESULT_UNKNOWN);
 }
 
 int main(void)

@@ -147,6 +147,12 @@ static void comes_out(uint32_t tid, uint64_t what)
 	comes_out_later(tid, what, SECOND / 10000);
 }
 
+static void comes_out_often(unsigned times)
+{
+	for (unsigned i = 0; i < times; i++)
+		comes_out(TID, BLOCK);
+}
+
 /* The decision by @now_ns: 1 a wrapper; 0 not a wrapper, or not known, and the trial is over; -1 none yet. */
 static int decided(uint64_t now_ns)
 {
@@ -247,29 +253,6 @@ static void a_hot_site_is_tried_once(void **state)
 	assert_int_equal(parents.trials[0].function, site->function);
 }
 
-/* Never run: it calls the function on trial, and does not use the result. */
-__attribute__((naked, noinline, used)) static void ignores_it(void)
-{
-	__asm__("call tried\n"
-		"behind_ignored: mov $1, %eax\n"
-		"ret\n");
-}
-
-extern const char behind_ignored[];
-
-/* It has stored the block somewhere, and rax has its address by chance. */
-static void a_caller_that_does_not_use_the_result(void **state)
-{
-	(void)state;
-	site_hit(tried());
-	site_hit(other_caller());
-	assert_true(parents.trials[0].function && !parents.trials[0].other);
-	site_hit((taddr)(uintptr_t)behind_ignored);
-	assert_int_equal(decided(BEGIN), 0);
-	assert_int_equal(parents.trials[0].function, 0);
-	assert_int_equal(sites.all[INNER].tries, 4);	/* for good */
-}
-
 /* Not behind a call; an inner site; three levels up; a jump leads to the site; tried often enough. */
 static void what_is_not_tried(void **state)
 {
@@ -304,6 +287,8 @@ static void something_else_comes_out(void **state)
 	begin();
 	comes_out(TID, BLOCK);
 	comes_out(TID, BLOCK);
+	comes_out(TID, BLOCK + SIZE);
+	assert_int_equal(decided(BEGIN), -1);
 	comes_out(TID, BLOCK + SIZE);
 	assert_int_equal(decided(BEGIN), 0);
 	assert_int_equal(sites.all[INNER].tries, 4);	/* for good */
@@ -403,6 +388,49 @@ static void nobody_came(void **state)
 	assert_int_equal(sites.all[INNER].tries, 0);	/* another try is worth it */
 }
 
+/* --- it has no result --- */
+
+/* Never run: they call the function on trial, and do not use the result; or do. */
+__attribute__((naked, noinline, used)) static void ignores_it(void)
+{
+	__asm__("call tried\n"
+		"behind_ignored: mov $1, %eax\n"
+		"ret\n"
+		"call tried\n"
+		"behind_used: mov %rax, %rdi\n"
+		"ret\n"
+		"call tried\n"
+		"behind_returned: ret\n");
+}
+
+extern const char behind_ignored[], behind_used[], behind_returned[];
+
+/* It has stored the block somewhere, and rax has its address by chance. */
+static void no_caller_uses_the_result(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	t->callers[0] = (taddr)(uintptr_t)behind_returned;
+	t->callers[1] = (taddr)(uintptr_t)behind_ignored;
+	comes_out_often(4);
+	assert_int_equal(decided(BEGIN), 0);
+	assert_int_equal(sites.all[INNER].tries, 4);	/* for good */
+}
+
+/* One of the callers leaks the block at once; of the others it is known of one only that it uses it. */
+static void one_caller_does_not_use_the_result(void **state)
+{
+	struct sampling_trial *t = begin();
+
+	(void)state;
+	t->callers[0] = (taddr)(uintptr_t)behind_ignored;
+	t->callers[1] = (taddr)(uintptr_t)behind_used;
+	comes_out_often(4);
+	assert_int_equal(decided(BEGIN), -1);
+	assert_true(t->checking);
+}
+
 /* --- its code shows that it allocates each time --- */
 
 /* Never run. Two functions that call an allocator, and a caller of each. */
@@ -413,7 +441,8 @@ __attribute__((naked, noinline, used)) static void straight(void)
 		"in_straight: pop %rbx\n"
 		"ret\n"
 		"call straight\n"
-		"behind_straight: call branching\n"
+		"behind_straight: test %rax, %rax\n"
+		"call branching\n"
 		"behind_branching: ret\n");
 }
 
@@ -441,12 +470,6 @@ static struct sampling_trial *trial_of_code(void (*function)(void), const char *
 	return t;
 }
 
-static void comes_out_often(unsigned times)
-{
-	for (unsigned i = 0; i < times; i++)
-		comes_out(TID, BLOCK);
-}
-
 static void a_function_without_a_branch(void **state)
 {
 	const struct sampling_trial *t = trial_of_code(straight, in_straight, behind_straight);
@@ -465,6 +488,9 @@ static void it_returns_something_else_at_last(void **state)
 	(void)state;
 	trial_of_code(straight, in_straight, behind_straight);
 	comes_out_often(11);
+	assert_int_equal(decided(BEGIN), -1);
+	comes_out(TID, BLOCK + SIZE);
+	comes_out_often(20);
 	assert_int_equal(decided(BEGIN), -1);
 	comes_out(TID, BLOCK + SIZE);
 	assert_int_equal(decided(BEGIN), 0);
@@ -630,6 +656,11 @@ static void returns_another_block_than_it_got(void **state)
 	site_hit(sites.all[OUTER].addr);
 	returns(TID, BLOCK + 2 * SIZE);
 	assert_true(t->fresh == 7 && t->other == 1);
+	allocates(8);
+	assert_int_equal(decided(BEGIN + SECOND), -1);
+	led_back(TID);
+	site_hit(sites.all[OUTER].addr);
+	returns(TID, BLOCK + 2 * SIZE);
 	assert_int_equal(decided(BEGIN + SECOND), 0);
 	assert_int_equal(sites.all[INNER].tries, 4);	/* for good */
 }
@@ -801,7 +832,6 @@ int main(void)
 		parents_test(callers_have_a_trap_before_a_thread_is_held),
 		parents_test(what_a_hold_has_cost_is_paid_for_before_the_next),
 		parents_test(a_hot_site_is_tried_once),
-		parents_test(a_caller_that_does_not_use_the_result),
 		parents_test(what_is_not_tried),
 		parents_test(something_else_comes_out),
 		parents_test(any_place_inside_of_it),
@@ -810,6 +840,8 @@ int main(void)
 		parents_test(a_thread_that_returned_unseen),
 		parents_test(a_thread_that_reaches_another_trap),
 		parents_test(nobody_came),
+		parents_test(no_caller_uses_the_result),
+		parents_test(one_caller_does_not_use_the_result),
 		parents_test(a_function_without_a_branch),
 		parents_test(it_returns_something_else_at_last),
 		parents_test(its_code_does_not_show_it),

@@ -170,6 +170,28 @@ static void all_begin_soon_after_it_opens(void **state)
 	assert_int_equal(learned(), SITES);
 }
 
+/* The site rests for a day; its period becomes a second again while all are shut. */
+static void a_shut_site_is_brought_forward(void **state)
+{
+	const struct trap_round *m = &k->budget.rounds.all[0];
+
+	(void)state;
+	k->shared->meters[0].period_ms = 86400 * 1000;
+	go_on_for(2 * PERIOD_MS * MS);
+	assert_true(m->round_end_ns > k->now_ns + 3600ull * 1000 * MS);
+	be_rich(false);
+	go_on_for(100 * MS);
+	assert_int_equal(m->state, ROUND_SHUT);
+	k->shared->meters[0].period_ms = PERIOD_MS;
+	assert_int_equal(trap_rounds_plant(k, 0), 0);
+	assert_true(m->round_end_ns <= k->now_ns + PERIOD_MS * MS);
+	be_rich(true);
+	go_on_for(400 * MS);
+	assert_int_equal(m->state, ROUND_PLANTED);
+	go_on_for(2 * PERIOD_MS * MS);
+	assert_true(m->round_end_ns < k->now_ns + 2 * PERIOD_MS * MS);
+}
+
 /*
  * Modules are loaded or unloaded: the budget opens, but no round begins until the modules have been looked
  * at.
@@ -195,6 +217,7 @@ int main(void)
 		rounds_test(a_new_site_comes_within_a_period),
 		rounds_test(none_planted_when_it_is_closed),
 		rounds_test(all_begin_soon_after_it_opens),
+		rounds_test(a_shut_site_is_brought_forward),
 		rounds_test(not_while_modules_move),
 	};
 

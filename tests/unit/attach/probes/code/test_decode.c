@@ -147,6 +147,10 @@ static void test_reads(void **state)
 	assert_int_equal(DECODE("\x31\xc0").reads, 0);	/* xor eax, eax */
 	assert_int_equal(DECODE("\x48\x29\xc0").reads, 0);	/* sub rax, rax */
 	assert_int_equal(DECODE("\x31\xc8").reads, 1 << EMU_RAX | 1 << EMU_RCX);	/* xor eax, ecx */
+	assert_int_equal(DECODE("\x0f\x44\xf8").reads & 1 << EMU_RAX, 1 << EMU_RAX);	/* cmove edi, eax */
+	assert_int_equal(DECODE("\x66\x48\x0f\x6e\xc0").reads, 1 << EMU_RAX);	/* movq xmm0, rax */
+	assert_int_equal(DECODE("\x50").reads & 1 << EMU_RAX, 1 << EMU_RAX);	/* push rax */
+	assert_int_equal(DECODE("\x0f\x44\xc7").reads & 1 << EMU_RDI, 1 << EMU_RDI);	/* cmove eax, edi */
 	assert_int_equal(DECODE("\xf3\xaa").reads, UINT16_MAX);	/* rep stosb */
 }
 
