@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/keeper/budget/token_bucket.h"
 #include "attach/sampling/sampling_parents.h"
 
 #include <errno.h>
 
-#include "attach/keeper/budget/site_stats.h"
+#include "attach/keeper/budget/token_bucket.h"
 #include "attach/sampling/sampling_calls.h"
 #include "base/log.h"
 
 #define TRIAL_NS 60000000000ull
 #define CHECK_NS 30000000000ull
-#define FRESH 8u		/* so often the function must have called malloc just before it returned, */
-#define STALE 2u		/* and less often it may have not, or may have returned something else */
 #define TRIAL_QUOTA 8u
-#define ENOUGH 4u		/* so many times it must have returned the block */
 #define TRIES 4u
-#define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
 #define HOLDS_PART 4		/* at most one part in so many of the budget is spent on holding threads */
 #define HOLD_PAUSE_NS 50000000ull
 /* so many threads are held in a row: the round of a hot site is over sooner than the next hold is paid for */
@@ -301,43 +296,7 @@ int sampling_parents_site_hit(struct sampling_parents *p, uint32_t i, const stru
 	return addrmap_put(&p->last, hit->head.tid, &last);
 }
 
-/* --- what comes out of the function --- */
-
-/*
- * Does this hit belong to the call for which the thread was held? The thread may have returned unseen, as the
- * trap was lifted just then: then what the function returns at the next hit is the result of another call.
- * Not if the hit came sooner than a lifted trap can be planted again.
- */
-static bool is_of_that_call(const struct sampling_last *last, const struct record_hit *hit)
-{
-	return hit->head.time_ns - last->time_ns < SITE_STATS_AWAY_NS;
-}
-
-/* Does the function return the block that the thread got in it, @delta bytes inside? */
-static bool is_block(const struct sampling_trial *t, const struct sampling_last *last,
-		     const struct record_hit *hit, uint64_t *delta)
-{
-	*delta = hit->regs.rax - last->block;
-	return *delta < last->size && *delta < HEADER_MAX &&
-	       (!t->same || *delta == t->delta || last->has_start);
-}
-
-/*
- * If the function returns the block, that counts in any case; if it returns something else, that counts only
- * if it is the result of the same call.
- */
-static void weigh(struct sampling_trial *t, const struct sampling_last *last, const struct record_hit *hit)
-{
-	uint64_t delta;
-
-	if (!is_block(t, last, hit, &delta)) {
-		t->other += is_of_that_call(last, hit);
-		return;
-	}
-	if (delta > t->delta)
-		t->delta = (uint32_t)delta;
-	t->same++;
-}
+/* --- a thread returns to a caller --- */
 
 static bool has_one_site(const struct sampling_parents *p, taddr function)
 {
@@ -348,33 +307,12 @@ static bool has_one_site(const struct sampling_parents *p, taddr function)
 	return n == 1;
 }
 
-static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts *b)
-{
-	return a->hits == b->hits && a->closed == b->closed && a->dropped == b->dropped;
-}
-
-/*
- * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
- * have been there all the time, and there must be no other; and it must be another call of the function that returns
- * there, not an older one, in which that one was made where the thread was held.
- */
 static void check(struct sampling_parents *p, struct sampling_trial *t, const struct sampling_last *last,
 		  const struct record_hit *hit, taddr caller)
 {
-	const struct sampling_lifts now = lifts_of(p, &p->sites->all[t->inner]);
-	const bool was_there = is_same(&now, &last->lifts) && has_one_site(p, t->function);
-	uint64_t delta;
+	const struct sampling_lifts lifts = lifts_of(p, &p->sites->all[t->inner]);
 
-	if (!last->block && was_there && hit->regs.rsp <= last->rsp)
-		t->stale++;
-	else if (!last->block)
-		t->unclear++;
-	else if (last->led_from != caller || !is_of_that_call(last, hit))
-		return;
-	else if (is_block(t, last, hit, &delta))
-		t->fresh++;
-	else
-		t->other++;
+	sampling_trial_check(t, last, hit, caller, has_one_site(p, t->function) ? &lifts : NULL);
 }
 
 /*
@@ -410,46 +348,12 @@ int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const str
 		if (back && last.function == t->function && t->checking)
 			check(p, t, &last, hit, addr);
 		else if (back && last.function == t->function)
-			weigh(t, &last, hit);
+			sampling_trial_weigh(t, &last, hit);
 	}
 	return next ? lead_back(p, next, hit, addr) : 0;
 }
 
 /* --- deciding --- */
-
-/*
- * Does the function allocate each time that it is called? Its code shows that, if it has no branch before the
- * call at the inner site. It must be known that a function begins there, and not its cold part.
- */
-static bool always_allocates(const struct sampling_parents *p, const struct sampling_trial *t)
-{
-	const struct planting *planting = p->sites->planting;
-	bool begins = sampling_calls_is_global(planting, t->function);
-
-	if (!sampling_calls_always(planting, t->function, p->sites->all[t->inner].addr))
-		return false;
-	for (size_t i = 0; !begins && i < SAMPLING_CALLERS && t->callers[i]; i++)
-		begins = sampling_calls_goes_to(planting, t->callers[i], t->function);
-	return begins;
-}
-
-/*
- * A function without a result may leave the address of what it stores in rax. Then some callers overwrite that,
- * and none uses it.
- */
-static bool has_result(const struct sampling_parents *p, const struct sampling_trial *t)
-{
-	bool has = true;
-
-	for (size_t i = 0; i < SAMPLING_CALLERS && t->callers[i]; i++) {
-		const enum body_result r = sampling_calls_result(p->sites->planting, t->callers[i]);
-
-		if (r == BODY_RESULT_USED)
-			return true;
-		has &= r != BODY_RESULT_UNUSED;
-	}
-	return has;
-}
 
 /*
  * Some callers may call another function, which may end with a jump to the one on trial, or return without it: a
@@ -490,46 +394,18 @@ static void begin_check(struct sampling_parents *p, struct sampling_trial *t, ui
 	}
 }
 
-enum answer { NOT_YET, WRAPPER, NO_WRAPPER, NOT_KNOWN };
-
-static enum answer in_time(const struct sampling_trial *t, uint64_t now_ns)
+static enum sampling_answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {
-	return now_ns < t->until_ns ? NOT_YET : NOT_KNOWN;
-}
+	const enum sampling_answer a =
+		sampling_trial_answer(t, p->sites->planting, p->sites->all[t->inner].addr, now_ns);
 
-static enum answer checked(const struct sampling_trial *t, uint64_t now_ns)
-{
-	if (t->stale >= STALE)
-		return NO_WRAPPER;
-	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale && !t->other)
-		return WRAPPER;
-	return in_time(t, now_ns);
-}
-
-/* It has returned its block often enough to ask: does it allocate each time? */
-static enum answer returned(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
-{
-	if (t->always)
-		return t->same >= ENOUGH + FRESH && !t->other ? WRAPPER : in_time(t, now_ns);
-	if (!has_result(p, t))
-		return NO_WRAPPER;
-	t->always = always_allocates(p, t);
-	if (t->always)
-		return NOT_YET;
+	if (a != SAMPLING_CHECK)
+		return a;
 	drop_callers_of_others(p, t);
 	if (!t->nouter)
-		return NOT_KNOWN;
+		return SAMPLING_NOT_KNOWN;
 	begin_check(p, t, now_ns);
-	return NOT_YET;
-}
-
-static enum answer answer(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
-{
-	if (t->other >= STALE)
-		return NO_WRAPPER;
-	if (t->checking)
-		return checked(t, now_ns);
-	return t->same >= ENOUGH ? returned(p, t, now_ns) : in_time(t, now_ns);
+	return SAMPLING_NOT_YET;
 }
 
 /*
@@ -555,14 +431,15 @@ static bool make_target(struct sampling_parents *p, const struct sampling_trial 
 bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr *function, uint32_t *target)
 {
 	static const char *const words[] = {
-		[WRAPPER] = "a wrapper", [NO_WRAPPER] = "no wrapper", [NOT_KNOWN] = "not known"
+		[SAMPLING_WRAPPER] = "a wrapper", [SAMPLING_NO_WRAPPER] = "no wrapper",
+		[SAMPLING_NOT_KNOWN] = "not known"
 	};
 
 	for (size_t i = 0; i < SAMPLING_TRIALS; i++) {
 		struct sampling_trial t = p->trials[i];
-		enum answer a = t.function ? answer(p, &p->trials[i], now_ns) : NOT_YET;
+		enum sampling_answer a = t.function ? answer(p, &p->trials[i], now_ns) : SAMPLING_NOT_YET;
 
-		if (a == NOT_YET)
+		if (a == SAMPLING_NOT_YET)
 			continue;
 		log_debug(PLAN,
 			  PRItaddr ": its block came out %u times, %u bytes inside, something else %u times; "
@@ -570,10 +447,10 @@ bool sampling_parents_decide(struct sampling_parents *p, uint64_t now_ns, taddr 
 			  t.function, t.same, t.delta, t.other, t.fresh, t.stale, t.unclear, words[a]);
 		end(p, &p->trials[i]);
 		/* another trial is worth it only if this one saw too little */
-		if (a == NO_WRAPPER)
+		if (a == SAMPLING_NO_WRAPPER)
 			p->sites->all[t.inner].tries = TRIES;
 		*function = t.function;
-		if (a == WRAPPER && make_target(p, &t, target))
+		if (a == SAMPLING_WRAPPER && make_target(p, &t, target))
 			return true;
 	}
 	return false;

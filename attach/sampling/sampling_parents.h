@@ -46,46 +46,11 @@
 #include "attach/keeper/shared/event.h"
 #include "attach/sampling/blocks/block_heap.h"
 #include "attach/sampling/sampling_sites.h"
+#include "attach/sampling/sampling_trial.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 
 #define SAMPLING_TRIALS 16u
-#define SAMPLING_OUTER 4u
-#define SAMPLING_CALLERS 16u
-
-/* The trial of one function. */
-struct sampling_trial {
-	taddr function;		/* 0: this slot is free */
-	uint32_t inner;		/* the site in it that began the trial */
-	uint32_t outer[SAMPLING_OUTER];	/* the sites at its callers */
-	uint32_t nouter;
-	taddr callers[SAMPLING_CALLERS]; /* the first ones seen */
-	uint32_t delta;		/* the offset in the block of what it returns; if it varies, the largest */
-	uint32_t same, other;	/* how often it returned that address; something else */
-	/* it has returned the block often enough; does it call the allocator each time? */
-	bool always;		/* its code shows that: it must only return the block some more times; */
-	bool checking;		/* else the callers whose calls surely lead to it show it */
-	uint32_t holds;		/* so often a thread was to be held */
-	uint32_t fresh, stale, unclear; /* how often it did; did not; may have, unseen */
-	uint64_t until_ns;
-};
-
-/* What may have lifted the trap of an inner site: hits there; the budget was spent; hits that were lost. */
-struct sampling_lifts {
-	uint64_t hits, closed, dropped;
-};
-
-/* A thread is inside the function, or will be. */
-struct sampling_last {
-	taddr function;
-	/* the caller where it was held until the trap of the inner site was planted; 0: it was not */
-	taddr led_from;
-	uint64_t rsp;		/* as it was there */
-	taddr block;		/* what it got in the function; 0: nothing was seen since it was led */
-	struct sampling_lifts lifts;	/* block 0: those until it was led */
-	uint64_t size, time_ns;
-	bool has_start;		/* as in struct block_birth */
-};
 
 struct sampling_parents {
 	struct sampling_sites *sites;
