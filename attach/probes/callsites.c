@@ -390,7 +390,7 @@ static int verify(struct search *s)
 		if (elfimage_extent(s->img, s->found[first].ret - 1, &range)) {
 			while (first + n < s->nfound && s->found[first + n].ret <= range.hi)
 				n++;
-			/* all jumps of a function are kept: of two that overlap, those of the first one */
+			/* all jumps of a function are kept: of two that overlap, only those of the first one */
 			if (!s->tails || range.lo >= done) {
 				rc = keep(s, range, &s->found[first], n);
 				done = range.hi;

@@ -21,9 +21,9 @@
 bool sampling_calls_is_direct(const struct planting *p, taddr ret);
 
 /*
- * Is it the function at @function that is called before @ret, or one of the same file that always jumps there? A
- * stub and a slot are known by the name of what they lead to: two functions of that name are not told apart.
- * false: no, or that is not known.
+ * Is it the function at @function that is called before @ret, or one that always jumps there, if it is called by
+ * its address? A stub and a slot are known by the name of what they lead to: two functions of that name are not
+ * told apart. false: no, or that is not known.
  */
 bool sampling_calls_goes_to(const struct planting *p, taddr ret, taddr function);
 

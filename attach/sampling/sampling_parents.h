@@ -12,8 +12,8 @@
  * front; at any offset, if the heap knows where its blocks begin: jemalloc's), several times and never
  * anything else, the function around S returns its blocks to its caller.
  *
- * A function without a result may leave the address in rax by chance: so if a caller overwrites rax without
- * having read it, and no other one reads it, it is no wrapper.
+ * A function without a result may leave the address in rax by chance: so if callers overwrite rax, or call
+ * another function, without having read it, and none reads it, it is no wrapper.
  *
  * It might also return blocks that it got long ago, as a pool does. So then threads are held at A, until the trap
  * at S is planted: each must run into S before it returns to A again, and return with the block from there. In

@@ -6,7 +6,7 @@
 
 #define ENOUGH 4u		/* so many times it must have returned the block */
 #define FRESH 8u		/* so often it must have called malloc just before it returned, */
-#define STALE 2u		/* and less often it may have not, or may have returned something else */
+#define STALE 2u		/* if so often it had not, or has returned something else, it is refused */
 #define HEADER_MAX 256u		/* bytes that a wrapper keeps in front of a block, at most */
 
 /* --- what comes out of the function --- */
@@ -80,20 +80,20 @@ void sampling_trial_check(struct sampling_trial *t, const struct sampling_last *
 
 /*
  * A function without a result may leave the address of what it stores in rax. Then some callers overwrite that,
- * and none uses it.
+ * and none uses it. UNUSED: all overwrite it. USED: one uses it, or it is not known of any.
  */
-static bool has_result(const struct sampling_trial *t, const struct planting *planting)
+static enum body_result result_of(const struct sampling_trial *t, const struct planting *planting)
 {
-	bool has = true;
+	uint32_t unused = 0, n = 0;
 
-	for (size_t i = 0; i < SAMPLING_CALLERS && t->callers[i]; i++) {
-		const enum body_result r = sampling_calls_result(planting, t->callers[i]);
+	for (; n < SAMPLING_CALLERS && t->callers[n]; n++) {
+		const enum body_result r = sampling_calls_result(planting, t->callers[n]);
 
 		if (r == BODY_RESULT_USED)
-			return true;
-		has &= r != BODY_RESULT_UNUSED;
+			return r;
+		unused += r == BODY_RESULT_UNUSED;
 	}
-	return has;
+	return !unused ? BODY_RESULT_USED : unused == n ? BODY_RESULT_UNUSED : BODY_RESULT_UNKNOWN;
 }
 
 /*
@@ -122,8 +122,8 @@ static enum sampling_answer checked(const struct sampling_trial *t, uint64_t now
 {
 	if (t->stale >= STALE)
 		return SAMPLING_NO_WRAPPER;
-	if (t->fresh >= FRESH && t->fresh > t->unclear && !t->stale && !t->other)
-		return SAMPLING_WRAPPER;
+	if (t->fresh >= FRESH && t->fresh > t->unclear)
+		return t->stale || t->other ? SAMPLING_NOT_KNOWN : SAMPLING_WRAPPER;
 	return in_time(t, now_ns);
 }
 
@@ -131,12 +131,16 @@ static enum sampling_answer checked(const struct sampling_trial *t, uint64_t now
 static enum sampling_answer returned(struct sampling_trial *t, const struct planting *planting, taddr ret,
 				     uint64_t now_ns)
 {
-	if (t->always)
-		return t->same >= ENOUGH + FRESH && !t->other ? SAMPLING_WRAPPER : in_time(t, now_ns);
-	if (!has_result(t, planting))
-		return SAMPLING_NO_WRAPPER;
-	t->always = always_allocates(t, planting, ret);
-	return t->always ? SAMPLING_NOT_YET : SAMPLING_CHECK;
+	const enum body_result result = result_of(t, planting);
+
+	if (result != BODY_RESULT_USED)
+		return result == BODY_RESULT_UNUSED ? SAMPLING_NO_WRAPPER : SAMPLING_NOT_KNOWN;
+	if (t->other)
+		return SAMPLING_NOT_KNOWN;
+	if (t->same >= ENOUGH + FRESH && t->always)
+		return SAMPLING_WRAPPER;
+	t->always = t->always || always_allocates(t, planting, ret);
+	return t->always ? in_time(t, now_ns) : SAMPLING_CHECK;
 }
 
 enum sampling_answer sampling_trial_answer(struct sampling_trial *t, const struct planting *planting, taddr ret,

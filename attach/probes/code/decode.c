@@ -112,7 +112,7 @@ static void find_registers(struct decoder *d, struct insn *out)
 	if (badly_described(d->insn) ||
 	    cs_regs_access(d->cs, d->insn, read, &nread, written, &nwritten) != CS_ERR_OK)
 		return;
-	out->reads = is_zeroing(d->insn) ? 0 : register_bits(read, nread);
+	out->reads = is_zeroing(d->insn) || is_nop(d->insn) ? 0 : register_bits(read, nread);
 	out->writes = register_bits(written, nwritten);
 }
 

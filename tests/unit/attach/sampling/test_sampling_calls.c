@@ -190,11 +190,18 @@ __attribute__((naked, noinline, used)) static void results(void)
 		"jz after_used\n"
 		"jmp after_overwritten\n"
 		"call getppid@PLT\n"
+		"after_unsure: test %rbx, %rbx\n"
+		"jz after_returned\n"
+		"jmp after_overwritten\n"
+		"call getppid@PLT\n"
+		"after_padded: nopl 0(%rax,%rax,1)\n"
+		"xor %eax, %eax\n"
+		"call getppid@PLT\n"
 		"after_loop: jmp after_loop\n");
 }
 
 extern const char after_ignored[], after_overwritten[], after_used[], after_called[], after_returned[],
-	after_either_way[], after_one_way[], after_loop[];
+	after_either_way[], after_one_way[], after_unsure[], after_padded[], after_loop[];
 
 static enum body_result result_at(const char *ret)
 {
@@ -211,6 +218,8 @@ static void what_becomes_of_a_result(void **state)
 	assert_int_equal(result_at(after_called), BODY_RESULT_USED);
 	assert_int_equal(result_at(after_one_way), BODY_RESULT_USED);
 	assert_int_equal(result_at(after_returned), BODY_RESULT_UNKNOWN);
+	assert_int_equal(result_at(after_unsure), BODY_RESULT_UNKNOWN);
+	assert_int_equal(result_at(after_padded), BODY_RESULT_UNUSED);
 	assert_int_equal(result_at(after_loop), BODY_RESULT_UNKNOWN);	/* and the search ends */
 	/* it is overwritten there; but no call returns there */
 	assert_int_equal(result_at(after_overwritten + 3), BODY_RESULT_UNKNOWN);

@@ -186,7 +186,7 @@ static void a_shut_site_is_brought_forward(void **state)
 	assert_int_equal(trap_rounds_plant(k, 0), 0);
 	assert_true(m->round_end_ns <= k->now_ns + PERIOD_MS * MS);
 	be_rich(true);
-	go_on_for(400 * MS);
+	go_on_for(400 * MS + LOOKS);
 	assert_int_equal(m->state, ROUND_PLANTED);
 	go_on_for(2 * PERIOD_MS * MS);
 	assert_true(m->round_end_ns < k->now_ns + 2 * PERIOD_MS * MS);

@@ -150,7 +150,8 @@ static void test_reads(void **state)
 	assert_int_equal(DECODE("\x0f\x44\xf8").reads & 1 << EMU_RAX, 1 << EMU_RAX);	/* cmove edi, eax */
 	assert_int_equal(DECODE("\x66\x48\x0f\x6e\xc0").reads, 1 << EMU_RAX);	/* movq xmm0, rax */
 	assert_int_equal(DECODE("\x50").reads & 1 << EMU_RAX, 1 << EMU_RAX);	/* push rax */
-	assert_int_equal(DECODE("\x0f\x44\xc7").reads & 1 << EMU_RDI, 1 << EMU_RDI);	/* cmove eax, edi */
+	assert_int_equal(DECODE("\x0f\x44\xc7").reads, 1 << EMU_RDI | 1 << EMU_RAX);	/* cmove eax, edi */
+	assert_int_equal(DECODE("\x0f\x1f\x44\x00\x00").reads, 0);	/* nop dword ptr [rax + rax] */
 	assert_int_equal(DECODE("\xf3\xaa").reads, UINT16_MAX);	/* rep stosb */
 }
 
