@@ -52,9 +52,9 @@ must_check int callsites_find(const struct elfimage *img, const struct callsite_
 /*
  * The same for functions that end with a jump to one of @targets from number @first on (`jmp malloc@plt`), with
  * all their jumps to any of the targets. There is nothing after the jump to trap, but the callers of @function
- * get the block, and their calls are sites if @function is a target, too. @ret: the address after the jump. @joined: the function has other exits; it may then return
- * something else. PLT stubs do not count as functions. 8-bit jumps, which occur only between adjacent static
- * functions, are not searched.
+ * get the block, and their calls are sites if @function is a target, too. @ret: the address after the jump.
+ * @joined: the function has other exits; it may then return something else. PLT stubs do not count as
+ * functions. 8-bit jumps, which occur only between adjacent static functions, are not searched.
  */
 must_check int callsites_tails(const struct elfimage *img, const struct callsite_target *targets, size_t n,
 			       size_t first, struct callsite **out, size_t *nout);

@@ -189,8 +189,8 @@ void sampling_thread_end(struct sampling *s, uint32_t tid)
 /* --- as time goes on --- */
 
 /*
- * Were its blocks seen inside @function, which is a wrapper now, and counts anew? Or in another one, for a caller
- * that has a trap now: what it calls jumps to @function or to the other.
+ * Were its blocks seen inside @function, which is a wrapper now, and counts anew? Or in another one, for a
+ * caller that has a trap now: what it calls jumps to @function or to the other.
  */
 static bool is_seen_elsewhere(const struct sampling *s, const struct sampling_stack *stack, taddr function)
 {

@@ -356,8 +356,8 @@ int sampling_parents_trial_hit(struct sampling_parents *p, uint32_t i, const str
 /* --- deciding --- */
 
 /*
- * Some callers may call another function, which may end with a jump to the one on trial, or return without it: a
- * check at these would show nothing.
+ * Some callers may call another function, which may end with a jump to the one on trial, or return without
+ * it: a check at these would show nothing.
  */
 static void drop_callers_of_others(struct sampling_parents *p, struct sampling_trial *t)
 {
@@ -375,8 +375,8 @@ static void drop_callers_of_others(struct sampling_parents *p, struct sampling_t
 }
 
 /*
- * Until now, rounds at the callers began when a thread was about to return there. From now on they begin at any
- * time.
+ * Until now, rounds at the callers began when a thread was about to return there. From now on they begin at
+ * any time.
  */
 static void begin_check(struct sampling_parents *p, struct sampling_trial *t, uint64_t now_ns)
 {

@@ -54,9 +54,9 @@ static bool is_same(const struct sampling_lifts *a, const struct sampling_lifts 
 }
 
 /*
- * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site must
- * have been there all the time, and there must be no other; and it must be another call of the function that
- * returns there, not an older one, in which that one was made where the thread was held.
+ * Has the thread allocated in the function since it was held at @caller? If not, the trap at the inner site
+ * must have been there all the time, and there must be no other; and it must be another call of the function
+ * that returns there, not an older one, in which that one was made where the thread was held.
  */
 void sampling_trial_check(struct sampling_trial *t, const struct sampling_last *last,
 			  const struct record_hit *hit, taddr caller, const struct sampling_lifts *lifts)
@@ -79,8 +79,8 @@ void sampling_trial_check(struct sampling_trial *t, const struct sampling_last *
 /* --- what the code shows --- */
 
 /*
- * A function without a result may leave the address of what it stores in rax. Then some callers overwrite that,
- * and none uses it. UNUSED: all overwrite it. USED: one uses it, or it is not known of any.
+ * A function without a result may leave the address of what it stores in rax. Then some callers overwrite
+ * that, and none uses it. UNUSED: all overwrite it. USED: one uses it, or it is not known of any of them.
  */
 static enum body_result result_of(const struct sampling_trial *t, const struct planting *planting)
 {
@@ -143,8 +143,8 @@ static enum sampling_answer returned(struct sampling_trial *t, const struct plan
 	return t->always ? in_time(t, now_ns) : SAMPLING_CHECK;
 }
 
-enum sampling_answer sampling_trial_answer(struct sampling_trial *t, const struct planting *planting, taddr ret,
-					   uint64_t now_ns)
+enum sampling_answer sampling_trial_answer(struct sampling_trial *t, const struct planting *planting,
+					   taddr ret, uint64_t now_ns)
 {
 	if (t->other >= STALE)
 		return SAMPLING_NO_WRAPPER;

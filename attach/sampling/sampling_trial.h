@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sampling_trial: the evidence of one trial, and what follows from it: is a function a wrapper? sampling_parents.h
- * has the idea; it begins trials, holds threads and leads them.
+ * sampling_trial: the evidence of one trial, and what follows from it: is a function a wrapper?
+ * sampling_parents.h has the idea; it begins trials, holds threads and leads them.
  *
  *	the thread got a block in the function, and returns	sampling_trial_weigh
  *	it was led, so that it had to allocate before it does	sampling_trial_check
@@ -73,7 +73,7 @@ enum sampling_answer {
 };
 
 /* @ret: where the allocator returns to in the function: the address of the inner site. */
-enum sampling_answer sampling_trial_answer(struct sampling_trial *t, const struct planting *planting, taddr ret,
-					   uint64_t now_ns);
+enum sampling_answer sampling_trial_answer(struct sampling_trial *t, const struct planting *planting,
+					   taddr ret, uint64_t now_ns);
 
 #endif

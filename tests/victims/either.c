@@ -5,7 +5,6 @@
  * function that jumps leaks: only it does, and always through the first.
  *
  *	second	call the second wrapper, too
- *	leaked	{"keep": blocks leaked until now}
  *	end	a normal end
  */
 #include <pthread.h>
@@ -16,7 +15,7 @@
 #define NOINLINE __attribute__((noinline))
 
 static atomic_bool ending, with_second;
-static atomic_ulong leaked;
+static atomic_ulong kept;
 
 NOINLINE static void *filled(void *p)
 {
@@ -68,10 +67,10 @@ NOINLINE static void keep(void)
 	void *p = either_alloc(24, false);
 
 	escape(p);
-	atomic_fetch_add(&leaked, 1);
+	atomic_fetch_add(&kept, 1);
 }
 
-/* In no order: a trap in a wrapper is often planted while the thread sleeps, and sees the first call after that. */
+/* In no order: a trap in a wrapper is often planted while the thread sleeps, and sees the next call only. */
 static void *work(void *arg)
 {
 	static void (*const calls[])(void) = { keep, keep, first_of_one, first_of_two, second_of_one, second_of_two };
@@ -96,7 +95,7 @@ int main(void)
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
 		atomic_store(&with_second, with_second || strcmp(line, "second") == 0);
-		printf("{\"keep\": %lu}\n", atomic_load(&leaked));
+		printf("{\"kept\": %lu}\n", atomic_load(&kept));
 		fflush(stdout);
 	}
 	atomic_store(&ending, true);

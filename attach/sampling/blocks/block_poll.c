@@ -31,8 +31,8 @@ struct block_poll {
 /* --- when to look --- */
 
 /*
- * From BLOCK_POLL_FIRST_NS on; also at each step of age up to 30 s (survival.h): if the target ends by itself, a
- * block is as old as it was at its last look.
+ * From BLOCK_POLL_FIRST_NS on; also at each step of age up to 30 s (survival.h): if the target ends by itself,
+ * a block is as old as it was at its last look.
  */
 static void make_ages(struct block_poll *f)
 {
