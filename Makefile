@@ -5,8 +5,10 @@
 #	make              ./mmattach
 #	make check        build everything, run all tests (MM_REQUIRE=1: a skipped test is a failure)
 #	make unit         only the unit tests
+#	make docs         doc/json-members.md and doc/csv-columns.md, from the tables of fields
 #	make fuzz         each parser under libFuzzer for FUZZ_TIME seconds (clang; 60 if not set)
 #	make bench        what a hit costs, in ratios
+#	make kernels      the static program on other kernels, in virtual machines (KERNELS, ROUNDS, ...; CONTRIBUTING.md)
 #	make soak         a long watch with a budget, for SECONDS (an hour if not set)
 #	make demo         attach to a leaky service and print the report
 #	make static       one file without shared libraries, $(B)/mmattach-static (doc/install.md)
@@ -59,13 +61,14 @@ else
 say =
 endif
 
-# The second engine: the BPF program takes clang, its loader libbpf. Without them --engine uprobe says so.
+# The second engine: the BPF program takes clang, its loader libbpf. Without them --version and --engine uprobe say so.
 CLANG ?= clang
 BPF := $(and $(shell command -v $(CLANG)),$(wildcard /usr/include/bpf/libbpf.h))
 BPF_SOURCE := attach/uprobe/uprobe.bpf.c
-WITHOUT := $(BPF_SOURCE) $(if $(BPF),attach/uprobe/uprobe_missing.c,$(addprefix attach/uprobe/,uprobe.c uprobe_sites.c uprobe_pump.c uprobe_kernel.c))
+WITHOUT := $(BPF_SOURCE) $(if $(BPF),attach/uprobe/uprobe_missing.c,$(addprefix attach/uprobe/,uprobe.c uprobe_sites.c uprobe_pump.c uprobe_kernel.c uprobe_load.c uprobe_jit.c uprobe_selftest.c))
 ifneq ($(BPF),)
 MM_LDLIBS += -lbpf -lz
+MM_CPPFLAGS += -DMM_UPROBE=1
 endif
 
 SOURCES := $(filter-out $(WITHOUT),$(sort $(shell find base trace symbolize report heap packs attach -name '*.c')))
@@ -82,7 +85,7 @@ PAGE_SCRIPTS := $(addprefix report/html/,text.js theme.js data.js tree.js stack.
 	plot.js histogram.js estimates.js table.js refs.js scan.js pyobjects.js lookup.js account.js page.js)
 
 # tests/unit has the folders of what is tested; the programs are all in one.
-UNIT_SOURCES := $(sort $(shell find tests/unit -name 'test_*.c'))
+UNIT_SOURCES := $(filter-out $(if $(BPF),,%/test_uprobe_load.c),$(sort $(shell find tests/unit -name 'test_*.c')))
 UNITS := $(addprefix $(B)/unit/,$(notdir $(UNIT_SOURCES:.c=)))
 TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
 BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c)) $(patsubst bench/%.cc,build/bench/%,$(wildcard bench/*.cc))
@@ -123,7 +126,7 @@ FUZZ_SEEDS := build/fuzz/seeds/elfimage/tiny.so build/fuzz/seeds/elfimage/tiny b
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check goldens unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench soak demo layers static install uninstall package-check clean FORCE
+.PHONY: all check goldens docs unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench kernels kernels-get soak demo layers static install uninstall package-check clean FORCE
 
 all: mmattach
 
@@ -198,25 +201,28 @@ $(PAGE)/page.o: $(PAGE)/page.S $(B)/flags
 	$(call say,AS)$(CC) -c -o $@ $<
 
 # The BPF program becomes part of the program: without its debug information, which nothing needs, but with its types.
-$(B)/attach/uprobe/uprobe.bpf.o: $(BPF_SOURCE) $(wildcard attach/uprobe/*.bpf.h) attach/uprobe/uprobe_hits.h Makefile
-	@mkdir -p $(@D)
-	$(call say,BPF)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -I. \
-		-I/usr/include/$$($(CC) -print-multiarch) \
-		-c -o $@ $< && llvm-strip -g $@
+BPF_PARTS := $(BPF_SOURCE) $(wildcard attach/uprobe/*.bpf.h) attach/uprobe/uprobe_hits.h Makefile
+BPF_COMPILE = $(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -I. \
+		-I/usr/include/$$($(CC) -print-multiarch) -c -o $@ $< && llvm-strip -g $@
 
-$(B)/attach/uprobe/object.S: $(B)/attach/uprobe/uprobe.bpf.o
+$(B)/attach/uprobe/uprobe.bpf.o: $(BPF_PARTS)
+	@mkdir -p $(@D)
+	$(call say,BPF)$(BPF_COMPILE)
+
+%/object.S: %/uprobe.bpf.o
 	@(echo '.section .rodata'; echo '.globl uprobe_object, uprobe_object_size'; echo '.balign 8'; \
 		echo 'uprobe_object: .incbin "$<"'; echo 'end_uprobe_object:'; echo '.balign 8'; \
 		echo 'uprobe_object_size: .quad end_uprobe_object - uprobe_object'; \
 		echo '.section .note.GNU-stack, "", @progbits') > $@
 
-$(B)/attach/uprobe/object.o: $(B)/attach/uprobe/object.S $(B)/flags
+%/object.o: %/object.S $(B)/flags
 	$(call say,AS)$(CC) -c -o $@ $<
 
 units: $(UNITS)
 
 # Without the second engine it is not in the library.
 UNIT_PARTS_test_uprobe_pump := attach/uprobe/uprobe_pump.o
+UNIT_PARTS_test_uprobe_sites := attach/uprobe/uprobe_sites.o
 
 define unit_rule
 $$(B)/unit/$(notdir $(1:.c=)): $$(B)/$(1:.c=.o) $$(addprefix $$(B)/,$$(UNIT_PARTS_$(notdir $(1:.c=)))) $$(B)/libmm.a
@@ -318,7 +324,17 @@ build/victims/%: tests/victims/%.rs
 	$(call say,RUSTC)$(RUSTC) -O -g -o $@ $<
 
 # What makes system calls fail, or come late (tests/fault).
-fault: build/fault/refuse build/fault/late.so
+BROKEN := $(if $(BPF),$(addprefix $(B)/fault/,loses loses_later shares))
+fault: build/fault/refuse build/fault/late.so $(BROKEN:%=%/mmattach)
+
+# mmattach with BPF programs that are wrong.
+.SECONDARY: $(BROKEN:%=%/object.S) $(BROKEN:%=%/object.o) $(BROKEN:%=%/uprobe.bpf.o)
+$(B)/fault/%/uprobe.bpf.o: tests/fault/broken.bpf.c $(BPF_PARTS)
+	@mkdir -p $(@D)
+	$(call say,BPF)$(subst -c -o,-DBROKEN_$(shell echo $* | tr a-z A-Z) -c -o,$(BPF_COMPILE))
+
+$(B)/fault/%/mmattach: $(B)/attach/main.o $(B)/fault/%/object.o $(B)/libmm.a
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
 build/fault/%.so: tests/fault/%.c
 	@mkdir -p $(@D)
@@ -494,8 +510,8 @@ SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xd
 check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
-check: layers all units tools libcs victims fault real fuzzers benches $(if $(SAN),,static)
-	$(PYTHON) -m pytest -q $(SIDE_BY_SIDE) tests
+check: layers all units tools libcs victims fault real fuzzers benches $(if $(SAN),,static kernels-get)
+	$(PYTHON) -m pytest -q --durations=25 $(SIDE_BY_SIDE) tests
 
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py
@@ -505,6 +521,11 @@ goldens: export MM_BUILD = $(B)
 goldens: all $(addprefix $(B)/unit/,test_out_scan test_out_json test_out_csv)
 	$(PYTHON) tests/golden/run.py
 
+# Pages of the documents that are made of the tables of fields; tests compare them.
+docs: all
+	(echo '<!-- SPDX-License-Identifier: MIT -->'; $(B)/mmattach formats json) >doc/json-members.md
+	(echo '<!-- SPDX-License-Identifier: MIT -->'; $(B)/mmattach formats csv) >doc/csv-columns.md
+
 bench: all tools benches real build/victims/sampled $(B)/unit/test_names
 	$(PYTHON) bench/run.py
 
@@ -512,6 +533,15 @@ SECONDS ?= 3600
 soak: export MM_BUILD = $(B)
 soak: all build/victims/sampled
 	$(PYTHON) tests/live/soak.py $(SECONDS)
+
+# Other kernels, as Debian has them. Those of `make check` are fetched once; without the network their tests are skipped, and say so.
+kernels-get:
+	$(if $(shell command -v qemu-system-x86_64),$(PYTHON) tests/kernels/kernels.py get 5.10 6.1 6.12 newest || true)
+
+kernels: export MM_BUILD = $(B)
+kernels: static victims
+	$(PYTHON) tests/kernels/matrix.py $(if $(KERNELS),--kernels '$(KERNELS)') $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(CHECKS),--checks '$(CHECKS)') \
+		$(if $(PREEMPT),--preempt '$(PREEMPT)') $(if $(PROCESSORS),--processors '$(PROCESSORS)') $(if $(SEED),--seed $(SEED))
 
 demo: all victims
 	sh demo/demo.sh

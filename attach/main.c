@@ -11,6 +11,7 @@
 #include "attach/cli/ask.h"
 #include "attach/cli/complete.h"
 #include "attach/cli/file_cmds.h"
+#include "attach/cli/formats_cmd.h"
 #include "attach/cli/probes_cmd.h"
 #include "attach/cli/scan_cmd.h"
 #include "attach/control/repair.h"
@@ -38,6 +39,8 @@ static int carry_out(const struct options *opt, int argc, char **argv)
 		return top_cmd(opt, argc, argv);
 	case COMMAND_REPAIR:
 		return repair(opt->pid, stdout);
+	case COMMAND_FORMATS:
+		return formats_cmd(opt->formats, stdout);
 	case COMMAND_REPORT:
 	case COMMAND_DIFF:
 	case COMMAND_SHRINK:

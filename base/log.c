@@ -12,6 +12,7 @@
 
 #include "base/fdio.h"
 #include "base/statusline.h"
+#include "base/character.h"
 
 enum level { LEVEL_ERROR, LEVEL_WARN, LEVEL_INFO, LEVEL_VERBOSE };
 
@@ -103,16 +104,16 @@ bool log_debug_on(enum log_domain domain)
 	return debug_domains >> domain & 1;
 }
 
-/*
- * C0, DEL, and C1 in its UTF-8 form: the target's names are printed here, and must not control the terminal.
- */
+/* The target's names are printed here, and must not control the terminal (character.h). */
 static void defuse(char *s)
 {
-	for (unsigned char *p = (unsigned char *)s; *p; p++) {
-		if (p[0] == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-			p[0] = p[1] = '?';
-		else if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
+	uint32_t code;
+
+	for (size_t n; *s; s += n) {
+		n = character_read((const unsigned char *)s, &code);
+		if (!n || character_is_control(code))
+			memset(s, '?', n ? n : 1);
+		n = n ? n : 1;
 	}
 }
 

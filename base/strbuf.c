@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * strbuf: see strbuf.h. The escapes below share one strict reading of UTF-8.
+ * strbuf: see strbuf.h.
  */
 #include "base/strbuf.h"
 
@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/character.h"
 
 void strbuf_init(struct strbuf *sb)
 {
@@ -134,44 +136,6 @@ void strbuf_vprintf(struct strbuf *sb, const char *fmt, va_list ap)
 	va_end(again);
 }
 
-static bool continues(unsigned char c)
-{
-	return (c & 0xc0) == 0x80;
-}
-
-/*
- * The length of the well-formed UTF-8 sequence at @s (Unicode, table 3-7:
- * no overlong forms, no surrogates, nothing above U+10FFFF), 0 if there is none.
- */
-static size_t utf8_len(const unsigned char *s, uint32_t *code)
-{
-	if (s[0] < 0x80) {
-		*code = s[0];
-		return 1;
-	}
-	if (s[0] >= 0xc2 && s[0] <= 0xdf && continues(s[1])) {
-		*code = (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
-		return 2;
-	}
-	if (s[0] >= 0xe0 && s[0] <= 0xef && continues(s[1]) && continues(s[2])) {
-		*code = (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-		return *code >= 0x800 && (*code < 0xd800 || *code > 0xdfff) ? 3 : 0;
-	}
-	if (s[0] >= 0xf0 && s[0] <= 0xf4 && continues(s[1]) && continues(s[2]) && continues(s[3])) {
-		*code = (s[0] & 7u) << 18 | (s[1] & 0x3fu) << 12 | (s[2] & 0x3fu) << 6 | (s[3] & 0x3fu);
-		return *code >= 0x10000 && *code <= 0x10ffff ? 4 : 0;
-	}
-	return 0;
-}
-
-/* Characters that move the cursor, end a line, turn the direction of what follows, or have no width. */
-static bool is_control(uint32_t code)
-{
-	return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
-	       (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-	       (code >= 0x2060 && code <= 0x2069) || code == 0xfeff;
-}
-
 static void json_char(struct strbuf *sb, const char *s, size_t len, uint32_t code)
 {
 	if (code == '"' || code == '\\')
@@ -180,7 +144,7 @@ static void json_char(struct strbuf *sb, const char *s, size_t len, uint32_t cod
 		strbuf_puts(sb, "\\n");
 	else if (code == '\t')
 		strbuf_puts(sb, "\\t");
-	else if (is_control(code))
+	else if (character_is_control(code))
 		strbuf_printf(sb, "\\u%04x", (unsigned)code);
 	else
 		strbuf_append(sb, s, len);
@@ -195,7 +159,7 @@ void strbuf_json(struct strbuf *sb, const char *s)
 	strbuf_putc(sb, '"');
 	while (*s) {
 		uint32_t code;
-		size_t len = utf8_len((const unsigned char *)s, &code);
+		size_t len = character_read((const unsigned char *)s, &code);
 
 		if (len)
 			json_char(sb, s, len, code);
@@ -210,8 +174,8 @@ void strbuf_text(struct strbuf *sb, const char *s)
 {
 	while (s && *s) {
 		uint32_t code;
-		size_t len = utf8_len((const unsigned char *)s, &code);
-		bool plain = len && !is_control(code);
+		size_t len = character_read((const unsigned char *)s, &code);
+		bool plain = len && !character_is_control(code);
 
 		len = len ? len : 1;
 		if (plain)
@@ -231,6 +195,14 @@ void strbuf_print_text(FILE *out, const char *s)
 	fputs(strbuf_str(&sb), out);
 }
 
+/* Would a spreadsheet calculate it? An all-blank text has nothing to calculate. */
+static bool is_formula(const char *text)
+{
+	const char first = text[strspn(text, " ")];
+
+	return first && strchr("=+-@", first);
+}
+
 void strbuf_csv(struct strbuf *sb, const char *s)
 {
 	cleanup_strbuf struct strbuf plain = STRBUF_INIT;
@@ -239,7 +211,7 @@ void strbuf_csv(struct strbuf *sb, const char *s)
 	strbuf_text(&plain, s);
 	p = strbuf_str(&plain);
 	strbuf_putc(sb, '"');
-	if (p[0] && strchr("=+-@", p[strspn(p, " ")]))
+	if (is_formula(p))
 		strbuf_putc(sb, '\'');
 	for (; *p; p++)
 		strbuf_append(sb, *p == '"' ? "\"\"" : p, *p == '"' ? 2 : 1);

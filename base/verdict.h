@@ -24,10 +24,7 @@ enum verdict {
 	VERDICT_COUNT
 };
 
-/* As in the JSON report: "definite". */
+/* As in the JSON report: "definite". The words for a reader are in report/model/words.h. */
 const char *verdict_name(enum verdict v);
-
-/* In a sentence, as valgrind says it: "definitely lost". */
-const char *verdict_text(enum verdict v);
 
 #endif

@@ -97,7 +97,7 @@ def estimates(report):
     for group in report["groups"]:
         place = next((f["function"] for f in group["stack"] if str(f.get("function")).startswith("site_")),
                      None)
-        rate = group["estimate"]["allocs_per_minute"]
+        rate = group["allocs_per_minute"]
         if place and None not in rate:
             sums[place] = [a + b for a, b in zip(sums.get(place, [0, 0, 0]), rate)]
     return sums

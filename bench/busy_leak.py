@@ -134,7 +134,7 @@ def found(round_, where):
     """Estimated / true, of each group of the leak that is reported as leaking."""
     a_minute = 60 * round_["did"]["leaked"] / round_["did"]["wall"]
     leaks = [g for g in round_["report"]["groups"] if g["turnover"] == "stays"]
-    return [g["estimate"]["allocs_per_minute"][0] / a_minute for g in leaks
+    return [g["allocs_per_minute"][0] / a_minute for g in leaks
             if any(f["function"] == where for f in g["stack"])]
 
 

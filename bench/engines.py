@@ -35,7 +35,10 @@ WATCHES = {
     "ptrace": ["--engine", "ptrace", "--lose-sigtrap"],
     "sampled": ["--engine", "uprobe", "--sample", "512K"],
 }
-COUNTS_ALL = ["uprobe", "ptrace"]  # their counts are those of all calls, not estimates
+# As on kernels before 6.14, which have no return probe that is safe: each exit of malloc is probed.
+OF_A_PAIR = {"no_returns": ["--engine", "uprobe-multi"]}
+OPTIONS = {**WATCHES, **OF_A_PAIR}
+COUNTS_ALL = ["uprobe", "ptrace", "no_returns"]  # their counts are those of all calls, not estimates
 
 # {shape: (what, hot threads, frames, {watch: microseconds a pair at most})}
 PAIRS = {
@@ -58,7 +61,7 @@ class Watch(Mmattach):
 
     def __init__(self, name, target, *more):
         self.name = name
-        self.options = [*WATCHES[name], *more]
+        self.options = [*OPTIONS[name], *more]
         super().__init__(target)
 
     def find_keeper(self):
@@ -73,8 +76,8 @@ class Watch(Mmattach):
         super().__exit__(*exc)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.cpu_s = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-        if self.run["frontend"] != WATCHES[self.name][1]:
-            raise Failed(f"{self.name} was by {self.run['frontend']}")
+        if not OPTIONS[self.name][1].startswith(self.run["engine"]):
+            raise Failed(f"{self.name} was by {self.run['engine']}")
 
     @property
     def lost(self):
@@ -183,7 +186,7 @@ def empty_hits(target, plan):
 def all_pairs(hot, depth, plan):
     """{side: [(microseconds, by the wall, missed) of each round]}"""
     sides = {"alone": unwatched_pairs, "probe": empty_hits}
-    for name in known():
+    for name in [*known(), *OF_A_PAIR]:
         sides[name] = lambda target, plan, name=name: watched_pairs(name, target, plan)
     if hot > 1:
         del sides["probe"]

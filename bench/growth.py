@@ -31,7 +31,7 @@ def watched_slice(service):
     """The slice, and the share of the time that threads were stopped, as reported for the whole watch."""
     with Growth(types.SimpleNamespace(pid=int(service.first))) as tracer:
         told = slice_of(service)
-    return told, tracer.run["stopped_seconds"] / tracer.run["seconds"]
+    return told, tracer.run["stopped_s"] / tracer.run["seconds"]
 
 
 def answer(orders, answers):

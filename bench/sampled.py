@@ -69,7 +69,7 @@ def one_seed(seed, seconds, program, preload):
     for place in LEAKS:
         group, rate = told_of(tracer.report, place), (after[place] - before[place]) / (ended - began)
         had.append(group
-                   and inside(group["estimate"]["allocs_per_minute"], group["estimate"]["at_least"], rate))
+                   and inside(group["allocs_per_minute"], group["estimate"]["at_least"], rate))
     others = sum(g["turnover"] == "stays" and not any(f["function"] in LEAKS for f in g["stack"])
                  for g in tracer.report["groups"])
     return had, others, tracer.run["budget"]
@@ -132,7 +132,7 @@ def rows_of(name, what, begin, seconds):
     found, report, a_minute = busy(begin, seconds)
     had = report["run"]["budget"]
     if found:
-        told = sum(g["estimate"]["allocs_per_minute"][0] for g in found)
+        told = sum(g["allocs_per_minute"][0] for g in found)
         yield {
             "name": f"{name}/place",
             "what": f"{what}, --budget 1%, {seconds} s: the leak's place in the report",

@@ -3,8 +3,8 @@
  * block: memory that an allocator has given out: the census lists blocks, the flood gives them verdicts.
  * Sorted by address; no two overlap.
  */
-#ifndef MM_BLOCK_H
-#define MM_BLOCK_H
+#ifndef MM_HEAP_BLOCK_H
+#define MM_HEAP_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>

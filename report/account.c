@@ -26,6 +26,10 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.seconds = l->now_us / 1e6;
 	if (l->run.frontend)
 		s->run.frontend = summary_string(s, l->run.frontend);
+	if (l->run.engine)
+		s->run.engine = summary_string(s, l->run.engine);
+	if (l->run.other)
+		s->run.other = summary_string(s, l->run.other);
 	if (l->run.host)
 		s->run.host = summary_string(s, l->run.host);
 	s->run.sample_bytes = l->run.sample_bytes;
@@ -44,6 +48,9 @@ static void add_run(const struct ledger *l, struct summary *s)
 	s->run.hitting = l->counts[MMT_COUNT_HITTING];
 	s->run.hitting_seconds = l->counts[MMT_COUNT_HITTING_US] / 1e6;
 	s->run.hitting_stopped = l->counts[MMT_COUNT_HITTING_STOPPED_US] / 1e6;
+	s->run.worst_stopped = l->counts[MMT_COUNT_WORST_STOPPED_US] / 1e6;
+	s->run.worst_seconds = l->counts[MMT_COUNT_WORST_US] / 1e6;
+	s->run.probed_seconds = l->counts[MMT_COUNT_PROBED_US] / 1e6;
 }
 
 /*
@@ -228,6 +235,15 @@ static void merge_family(struct summary_family *to, const struct summary_family 
 	to->net += f->net;
 }
 
+static void count_older(const struct ledger *l, const struct groups_options *opt, struct summary_totals *t)
+{
+	for (uint32_t i = 0; i < l->nbooks; i++)
+		for (size_t k = 0; k < l->books[i].older.n && groups_wants_family(opt, l, i); k++) {
+			t->older_blocks += l->books[i].older.all[k].blocks;
+			t->older_bytes += l->books[i].older.all[k].bytes;
+		}
+}
+
 /* A family without probes and without events is left out. */
 static void add_family(const struct ledger *l, uint32_t family, struct summary *s)
 {
@@ -310,8 +326,8 @@ static void add_losses(const struct ledger *l, struct summary *s)
 	add_their_notes(l, s);
 	if (l->displaced)
 		summary_note(s,
-			     "%" PRIu64 " addresses were given out again though no release was seen: the "
-					"earlier blocks there are gone, and not listed",
+			     "%" PRIu64 " frees were missed: another block was allocated later at the same "
+					"address, so the earlier one is gone, and not listed",
 			     l->displaced);
 	if (l->reborn)
 		summary_note(s,
@@ -374,16 +390,18 @@ static int add_all_twice(const struct ledger *l, const struct groups_options *op
 	return r;
 }
 
-static int add_their_groups(struct ledger *l, const struct groups_options *opt, const uint32_t *same_as,
-			    struct groupmap *groups, struct summary *s)
+static int add_their_groups(struct ledger *l, const struct groups_options *opt, struct groups_common *c,
+			    struct summary *s)
 {
-	int r = 0;
+	int r = withheld_find(&c->withheld, l, c->same_as, opt->suppressions);
 
+	c->groups.apart = c->withheld.blocks;
+	c->groups.nfamilies = c->withheld.nfamilies;
 	for (uint32_t i = 0; i < l->nbooks && r == 0; i++) {
 		if (!groups_wants_family(opt, l, i))
 			continue;
-		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, same_as, s)
-					     : groups_add_family(l, opt, i, same_as, groups, s);
+		r = l->defs.families[i].refs ? refgroups_add(l, opt, i, c->same_as, s)
+					     : groups_add_family(l, opt, i, c, s);
 	}
 	return r;
 }
@@ -393,17 +411,18 @@ static int add_groups(struct ledger *l, const struct groups_options *opt, struct
 {
 	cleanup_free uint32_t *same_as = calloc(l->defs.nframes + 1, sizeof(*same_as));
 	int r = same_as ? paths_find_same(&l->defs, same_as) : -ENOMEM;
-	struct groupmap groups;
+	struct groups_common c = { .same_as = same_as };
 
-	groupmap_init(&groups);
+	groupmap_init(&c.groups);
 	if (r == 0)
-		r = add_their_groups(l, opt, same_as, &groups, s);
+		r = add_their_groups(l, opt, &c, s);
 	if (r == 0)
-		r = hangs_add(&groups, l, opt->older_than_us, s);
+		r = hangs_add(&c.groups, l, opt->older_than_us, s);
 	summary_sort(s);
 	if (r == 0 && opt->lookup)
-		r = lookup_answer(opt->lookup, l, &groups, opt->older_than_us, opt->keep_wrappers, s);
-	groupmap_fini(&groups);
+		r = lookup_answer(opt->lookup, l, &c.groups, opt->older_than_us, opt->keep_wrappers, s);
+	withheld_fini(&c.withheld);
+	groupmap_fini(&c.groups);
 	return r;
 }
 
@@ -430,6 +449,7 @@ int account_summary(struct ledger *l, const struct groups_options *opt, struct s
 	r = add_all_twice(l, opt, out);
 	if (opt->nfamilies)
 		narrow_totals(l, out);
+	count_older(l, opt, &out->totals);
 	out->per_object = opt->per_object;
 	out->lookup = opt->lookup;
 	if (r == 0)

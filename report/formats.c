@@ -23,6 +23,18 @@ void report_formats_list(struct strbuf *sb, report_format_is *is, const char *la
 	}
 }
 
+void report_formats_describe(struct strbuf *sb)
+{
+	strbuf_printf(sb, "%-13s%-17s%s\n", "format", "of", "what it is for");
+	for (size_t i = 0; report_formats[i]; i++) {
+		const struct report_format *f = report_formats[i];
+		cleanup_strbuf struct strbuf of = STRBUF_INIT;
+
+		strbuf_printf(&of, "%s%s%s", f->watch ? "watch" : "", f->diff ? " diff" : "", f->scan ? " scan" : "");
+		strbuf_printf(sb, "%-13s%-17s%s\n", f->name, strbuf_str(&of), f->what);
+	}
+}
+
 bool report_format_of_watch(const struct report_format *f)
 {
 	return f->watch;

@@ -41,6 +41,7 @@ struct scan_report;
  */
 struct report_format {
 	const char *name;
+	const char *what;	/* one line: what it is for */
 	/* Of a watch, and of its trace. */
 	int (*watch)(const struct summary *s, size_t top, struct strbuf *sb);
 	int (*diff)(const struct diff *d, size_t top, struct strbuf *sb);
@@ -67,6 +68,9 @@ extern const struct report_format *const report_formats[];	/* NULL after the las
 typedef bool report_format_is(const struct report_format *f);
 report_format_is report_format_of_watch, report_format_of_diff, report_format_of_scan,
 	report_format_for_people, report_format_has_singles;
+
+/* A line for each: its name, what can be printed so, what it is for. */
+void report_formats_describe(struct strbuf *sb);
 
 /* "text, json and csv": the formats for which @is returns true, with @last before the last of them. */
 void report_formats_list(struct strbuf *sb, report_format_is *is, const char *last);

@@ -145,7 +145,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(autouse=True)
 def reports_are_as_documented(monkeypatch):
-    """Each JSON document of mmattach that a test reads is checked against the schema in doc/."""
+    """Each JSON document of mmattach that a test reads is checked against the schema that it prints."""
     raw_decode = json.JSONDecoder.raw_decode
 
     def checked(self, *args, **kwargs):

@@ -12,8 +12,8 @@ and others, and is built from the model. Within attach the folders are in the or
 as far as it needs them.
 
 Every #include "..." is by path from the top and names a file that exists. Headers do not include each other
-in a circle, and files (a .c with its header) do not call each other in one. Calls are read from the objects,
-so they are checked only if OBJECTS is given. Prints a line for each breach and exits 1.
+in a circle, and no two of them have the same include guard. Files (a .c with its header) do not call each
+other in a circle. Calls are read from the objects, so they are checked only if OBJECTS is given. Prints a line for each breach and exits 1.
 
     layers.py [TOP [OBJECTS]]       OBJECTS: the folder of a variant, build/release
 """
@@ -61,10 +61,13 @@ MAY_INCLUDE = {
     "report/groups": f"{MODEL} report/names report/suppress report/query",
     "report/refs": f"{MODEL} report/names report/suppress report/query report/groups",
     "report/diff": f"{MODEL} report/names",
-    "report/text/groups": f"{MODEL} report/names report/query",
-    "report/text": f"{FORMAT} report/text/groups report/text/scan/out_scan_text.h",
-    "report/text/scan": f"{FORMAT} report/text report/text/groups",
-    "report/html": f"{FORMAT} report/json report/text/out_text.h report/text/out_diff_text.h report/text/scan/out_scan_text.h",
+    "report/fields": f"{MODEL} report/names report/query report/diff",
+    "report/text/groups": f"{MODEL} report/names report/query report/fields",
+    "report/text": f"{FORMAT} report/fields report/text/groups report/text/scan/out_scan_text.h",
+    "report/text/scan": f"{FORMAT} report/fields report/text report/text/groups",
+    "report/json": f"{FORMAT} report/fields",
+    "report/csv": f"{FORMAT} report/fields",
+    "report/html": f"{FORMAT} report/fields report/json report/text/out_text.h report/text/out_diff_text.h report/text/scan/out_scan_text.h",
     "report/tracefiles": "base trace report/ledger report/ledger/merged",
     "report/merge": "base trace report/sampling report/ledger report/ledger/merged report/tracefiles report/names/madecode.h",
     "report/import": "base trace report/ledger symbolize",
@@ -108,6 +111,7 @@ MAY_INCLUDE = {
 }
 
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')
+GUARD = re.compile(r"^#ifndef (\w+)\n#define \1$", re.M)
 
 
 def folder_of(path):
@@ -196,6 +200,16 @@ def circles_of_calls(objects):
                 yield f"    {name} -> {other}: {', '.join(graph[name][other])}"
 
 
+def shared_guards(top):
+    """A file that includes two headers with one guard loses the second one, and is told of it by errors elsewhere."""
+    guarded = {}
+    for tree in sorted({name.split("/")[0] for name in MAY_INCLUDE}):
+        for header in sorted((top / tree).rglob("*.h")):
+            if match := GUARD.search(header.read_text()):
+                guarded.setdefault(match[1], []).append(str(header.relative_to(top)))
+    return [f"{name} guards {', '.join(headers)}" for name, headers in sorted(guarded.items()) if len(headers) > 1]
+
+
 def check(top):
     """All breaches of includes below TOP, as text."""
     breaches, headers = [], {}
@@ -205,7 +219,7 @@ def check(top):
             breaches.append(f'{source}:{number}: "{included}" {why}')
         if source.endswith(".h"):
             headers.setdefault(source, set()).add(included)
-    return breaches + [f"a circle of includes: {', '.join(circle)}" for circle in circles(headers)]
+    return breaches + [f"a circle of includes: {', '.join(circle)}" for circle in circles(headers)] + shared_guards(top)
 
 
 def main():

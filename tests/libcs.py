@@ -60,14 +60,20 @@ def apt(folder, *command, cwd=None):
     return done.stdout
 
 
-def use_suite(folder, mirror, suite):
-    """Make the packages of SUITE at MIRROR known to apt in FOLDER."""
+def use_sources(folder, sources, *options):
+    """Make the packages of each (mirror, suite) known to apt in FOLDER; those that cannot be had are left out."""
     shutil.rmtree(folder, ignore_errors=True)
     for name in ["lists/partial", "cache/archives/partial"]:
         (folder / name).mkdir(parents=True)
     (folder / "status").touch()
-    (folder / "sources.list").write_text(f"deb [signed-by={KEYS} check-valid-until=no] {mirror} {suite} main\n")
-    apt(folder, "apt-get", "-q", "-oAPT::Update::Error-Mode=any", "update")
+    lines = [f"deb [signed-by={KEYS} check-valid-until=no] {mirror} {suite} main\n" for mirror, suite in sources]
+    (folder / "sources.list").write_text("".join(lines))
+    apt(folder, "apt-get", "-q", *options, "update")
+
+
+def use_suite(folder, mirror, suite):
+    """The packages of SUITE at MIRROR; if they cannot be had, that is an error."""
+    use_sources(folder, [(mirror, suite)], "-oAPT::Update::Error-Mode=any")
 
 
 def candidate(folder):

@@ -55,15 +55,16 @@ INFO = {
     "SAMPLE": "stack flags seen late_seen chunk_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
               "+ late_exposed_us + missed + stood_us + process",
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
-    "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap", "RUNTIME": "name:text",
+    "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap + mapped threads descriptors busy_us", "RUNTIME": "name:text",
     "PROCESS": "number pid:signed run_id:run_id start:signed flags comm:text exe:text host:text labels:text frontend:text mode:text how:text "
                "run_us allocs frees live_blocks live_bytes events lost stopped_us thread_us gaps gaps_us resident own_first own_last sums:sums",
     "MERGED": "stack verdict blocks bytes indirect_blocks indirect_bytes oldest_us youngest_us seen seen_bytes blocks_variance "
               "bytes_variance span_us points:points parts:parts",
     "BINS": "which bins:sums", "SAID": "note:text processes", "HANG": "family verdict on stack blocks bytes",
+    "OLDER": "size frees bytes span_us points:points",
 }
 RUN = {"ID": "id", "PIECE": "number", "START": "signed", "FRONTEND": "bytes", "MODE": "bytes", "WRITER": "bytes", "LAST": "number",
-       "HOST": "bytes"}
+       "HOST": "bytes", "ENGINE": "bytes", "OTHER": "bytes"}
 
 EVENT_NAMES = {MMT["MMT_" + name]: name for name in EVENTS}
 INFO_NAMES = {MMT["MMT_" + name]: name for name in (*INFO, "RUN")}

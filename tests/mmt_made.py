@@ -6,7 +6,7 @@ same tables of fields.
     trace.put("ALLOC", 17, address=0x5000, size=24, stack=3)    # 17 µs after the start; other fields are 0
     path.write_bytes(trace.bytes())
 
-One block, not compressed. Nothing is checked: a caller may also make a trace that makes no sense.
+One block, if none is ended (end_block), not compressed. Nothing is checked: a caller may also make a trace that makes no sense.
 """
 import struct
 import zlib
@@ -48,15 +48,38 @@ def rows(values):
 
 
 def names(values):
-    """Of functions: each a name, or a name and a file."""
-    pairs = [value if isinstance(value, tuple) else (value, None) for value in values]
-    return number(len(pairs)) + b"".join(text(name) + text(None) + text(file) + number(0) + number(0) for name, file in pairs)
+    """Of functions: each a name, or a name and a file, or these and the name for the linker."""
+    triples = [(*value, None, None)[:3] if isinstance(value, tuple) else (value, None, None) for value in values]
+    return number(len(triples)) + b"".join(text(name) + text(linkage) + text(file) + number(0) + number(0) for name, file, linkage in triples)
+
+
+def numbers(values, *keys):
+    """A list of dicts with these numbers."""
+    return number(len(values)) + b"".join(number(value[key]) for value in values for key in keys)
+
+
+def uses(values):
+    return numbers(values, "stack", "taken", "dropped")
+
+
+def sums(values):
+    return numbers(values, "blocks", "bytes")
+
+
+def parts(values):
+    """The processes have their own chain of differences."""
+    before = [0, *(value["process"] for value in values)]
+    return number(len(values)) + b"".join(signed(value["process"] - last) + number(value["bytes"]) for value, last in zip(values, before))
+
+
+def checked(part):
+    return part + struct.pack("<I", zlib.crc32(part))
 
 
 class Trace:
     def __init__(self, **run):
         """RUN: the fields as in mmt.py: id, piece, start, frontend, mode, writer."""
-        self.payload, self.time_us, self.before, self.nodes = b"", 0, 0, 0
+        self.payload, self.time_us, self.before, self.nodes, self.ended = b"", 0, 0, 0, []
         value = b""
         for key, field in {"frontend": "ptrace", "start": 10**18, **run}.items():
             bits = {int: number, str: str.encode, bytes: bytes}[type(field)](field) if key != "start" else signed(field)
@@ -73,18 +96,29 @@ class Trace:
         zigzag = 2 * quotient if quotient >= 0 else -2 * quotient - 1
         return number(2 * zigzag + (rest != 0)) + (bytes([rest]) if rest else b"")
 
+    def judged(self, values):
+        """The addresses have their own chain of differences."""
+        events, self.before, data = self.before, 0, number(len(values))
+        for value in values:
+            data += self.address(value["address"]) + number(value.get("with_blocks", 0))
+            data += number(value["with_bytes"]) if value.get("with_blocks") else b""
+        self.before = events
+        return data
+
     def fields(self, table, values):
         kinds = {"number": number, "signed": signed, "none": none, "text": text, "texts": texts, "names": names, "address": self.address,
-                 "steps": rows, "points": lambda points: rows([(point,) for point in points])}
+                 "steps": rows, "points": lambda points: rows([(point,) for point in points]), "uses": uses, "sums": sums, "parts": parts,
+                 "judged": self.judged, "run_id": bytes.fromhex}
         data = b""
         for field in table.replace("+ ", "").split():
             name, _, kind = field.partition(":")
             kind = kind or ("address" if name == "address" else "number")
-            default = {"text": None, "none": None, "texts": [], "names": [], "steps": [], "points": []}.get(kind, 0)
+            default = {"text": None, "none": None, "texts": [], "names": [], "steps": [], "points": [], "uses": [], "sums": [], "parts": [],
+                       "judged": [], "run_id": "00" * 16}.get(kind, 0)
             data += kinds[kind](values.get(name, default))
         return data
 
-    def put(self, kind, time_us=None, **values):
+    def put(self, kind, /, time_us=None, **values):
         """A record of KIND; its time is that of the record before if none is given."""
         time_us = self.time_us if time_us is None else time_us
         if kind in EVENTS:
@@ -104,8 +138,14 @@ class Trace:
             caller = self.nodes
         self.put("STACK", number=stack, node=caller)
 
+    def end_block(self):
+        """What follows is in a block of its own, with chains of its own; its family is 0 at first."""
+        self.ended.append(self.payload)
+        self.payload, self.time_us, self.before = b"", 0, 0
+
     def bytes(self):
-        head = struct.pack("<QHH", MMT["MMT_FILE_MAGIC"], MMT["MMT_MAJOR"], MMT["MMT_MINOR"])
-        block = struct.pack("<7I", MMT["MMT_BLOCK_MAGIC"], 0, len(self.payload), len(self.payload), MMT["MMT_CODEC_STORED"], 7,
-                            zlib.crc32(self.payload))
-        return b"".join(part + struct.pack("<I", zlib.crc32(part)) for part in (head, block)) + self.payload
+        data = checked(struct.pack("<QHH", MMT["MMT_FILE_MAGIC"], MMT["MMT_MAJOR"], MMT["MMT_MINOR"]))
+        for at, payload in enumerate([*self.ended, self.payload]):
+            data += checked(struct.pack("<7I", MMT["MMT_BLOCK_MAGIC"], at, len(payload), len(payload), MMT["MMT_CODEC_STORED"], 7,
+                                        zlib.crc32(payload))) + payload
+        return data

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""doc/report.schema.json, checked against what mmattach prints.
+"""The schema that `mmattach formats schema` prints, checked against what mmattach prints.
 
 check(document) is called for each JSON document of mmattach that any test reads (conftest.py). It applies the
 schema more strictly than it is published: members that the schema does not name are an error here, because
 they are not documented.
 """
 import copy
+import functools
 import json
+import os
 import pathlib
+import subprocess
 
 import jsonschema
 
-PATH = pathlib.Path(__file__).parent.parent / "doc/report.schema.json"
+TOP = pathlib.Path(__file__).parent.parent
+BUILD = TOP / os.environ.get("MM_BUILD", "build/release")
 LONG = 12  # of longer lists only both ends are checked: some reports have thousands of groups
 
 
@@ -26,14 +30,13 @@ def closed(node):
     return node
 
 
+@functools.cache
 def validators():
-    schema = closed(json.loads(PATH.read_text()))
+    printed = subprocess.run([BUILD / "mmattach", "formats", "schema"], stdout=subprocess.PIPE, check=True).stdout
+    schema = closed(json.loads(printed))
     jsonschema.Draft202012Validator.check_schema(schema)
     parts = {name: {"$ref": f"#/$defs/{name}", "$defs": schema["$defs"]} for name in ("report", "diff", "probes")}
     return {name: jsonschema.Draft202012Validator(part) for name, part in parts.items()}
-
-
-VALIDATORS = validators()
 
 
 def shortened(node):
@@ -54,7 +57,7 @@ def is_ours(document):
 
 def check(document):
     """Raises jsonschema.ValidationError, which contains the position."""
-    VALIDATORS[kind_of(document)].validate(shortened(document))
+    validators()[kind_of(document)].validate(shortened(document))
 
 
 def without(document, *path):

@@ -31,7 +31,7 @@ def printed(*args, **env):
 def shown(*args, **env):
     """On a terminal."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 120, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 140, 0, 0))
     with os.fdopen(ours, "rb", buffering=0) as screen:
         process = subprocess.Popen([BUILD / "mmattach", *args], stdout=theirs, env=environment(**env))
         os.close(theirs)

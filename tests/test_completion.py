@@ -103,6 +103,7 @@ def terminal(request, tmp_path):
     ("mmattach --engi\tuprobe-s\t", "mmattach --engine uprobe-session "),
     ("mmattach repo\tser\t", "mmattach report service.mmt "),
     ("mmattach report --format=js\t", "mmattach report --format=json "),
+    ("mmattach scan --format=h\t", "mmattach scan --format=html "),
     ("mmattach --family libc,glus\t", "mmattach --family libc,glusterfs "),
     ("mmattach --report=ser\t", "mmattach --report=service.mmt "),
     ("mmattach report my\t", "mmattach report my trace.mmt "),
@@ -141,6 +142,11 @@ def output(*words, **env):
                           env={**os.environ, **env}).stdout
 
 
+def formats():
+    out = subprocess.run([BUILD / "mmattach", "formats"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[0] for line in out.splitlines()[1:]]
+
+
 def bash_offers(*words):
     """Without a terminal: what the function leaves in COMPREPLY."""
     script = (f'. {FOLDER}/mmattach; COMP_WORDS=({BUILD.resolve()}/mmattach "$@"); COMP_CWORD=$#; '
@@ -152,7 +158,7 @@ def test_bash_function():
     assert bash_offers("--fo") == ["--follow", "--format", "--focus"]
     # as bash splits --format=j
     assert bash_offers("--format", "=", "j") == ["json"]
-    assert bash_offers("--format", "=") == ["text", "json", "csv", "folded", "html", "pprof", "speedscope", "massif", "heaptrack", "valgrind", "openmetrics"]
+    assert bash_offers("--format", "=") == formats()
     assert bash_offers("--verdicts", "") == ["auto", "yes", "no"]
 
 

@@ -46,6 +46,7 @@ def test_names_are_there(path):
 def test_they_are_looked_at():
     assert astray((TOP / "doc/ARCHITECTURE.md").read_text())[1] > 10
     assert astray((TOP / "doc/PTRACE-NOTES.md").read_text())[1] > 50
+    assert astray((TOP / "doc/BPF-NOTES.md").read_text())[1] > 10
     gone = "Handled: `loop.c`, `loop_round`, `no_such_function`. Test: `tests/test_layers.py::test_the_tree`, `::test_no_such`."
     assert astray(gone) == ([("no_such_function", "loop.c"), ("test_no_such", "tests/test_layers.py")], 4)
 
@@ -65,3 +66,15 @@ def test_paths_are_there():
 
 def test_a_stray_is_found():
     assert strays("see keeper/pausing.h, keeper/pause/pausing.h, linux/fs.h") == ["keeper/pausing.h"]
+
+
+def words_after(name, pattern):
+    return set(re.sub(r"[,\s]+", " ", re.search(pattern, (TOP / name).read_text(), re.S)[1]).split())
+
+
+def test_packages_to_build_with():
+    """Each way to a build that is documented has both engines: `./run demo`, by hand, a Debian package."""
+    wanted = {name for name in words_after("run", r'build_packages="(.*?)"') if name == "clang" or name.endswith("-dev")} - {"libc6-dev"}
+    assert {"clang", "libbpf-dev", "libdw-dev"} <= wanted
+    assert wanted <= words_after("README.md", r"`apt install (.*?)`")
+    assert wanted <= words_after("debian/control", r"Build-Depends: (.*?)\nStandards")

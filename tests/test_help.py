@@ -13,7 +13,7 @@ import pytest
 from test_unit import BUILD
 
 TOP = pathlib.Path(__file__).parent.parent
-COMMANDS = ["watch", "top", "report", "diff", "shrink", "merge", "import", "scan", "probes", "repair", "gdb"]
+COMMANDS = ["watch", "top", "report", "diff", "shrink", "merge", "import", "scan", "probes", "repair", "formats", "gdb"]
 SUBJECTS = ["target", "many", "rules", "references", "scope", "budget", "stacks", "trace", "output", "filters", "verdicts", "blocks",
             "general"]
 
@@ -55,6 +55,15 @@ def test_help_of_a_command(command):
     assert screen(command, "--help") == screen("help", command)
 
 
+def test_a_command_names_what_it_takes():
+    """A scan refuses the formats that are made of stacks, and verdicts in place of addresses."""
+    scan, watch = screen("scan", "--help"), screen("help", "output") + screen("help", "blocks")
+    assert "--format text|json|csv|html\n" in scan and "pprof" not in scan and "--who-points-at ADDR,...\n" in scan
+    assert "|pprof|" in watch and "--who-points-at ADDR,...|possible|reachable\n" in watch
+    for word in re.search(r"--format (\S+)", screen("diff", "--help"))[1].split("|"):
+        assert "no such file" in mmattach("diff", "--format", word, "-o", "/dev/null", "/nowhere/a.mmt", "/nowhere/b.mmt")[2].lower()
+
+
 def test_every_option_is_in_all_and_in_a_subject():
     every = options_in(screen("help", "all"))
     assert len(every) > 55 and every == set.union(*(options_in(screen("help", topic)) for topic in SUBJECTS))
@@ -72,6 +81,25 @@ def test_an_unknown_topic():
     assert (status, out) == (2, "") and "help fliters: there is no such topic" in err and "did you mean filters?" in err
     listed = re.search(r"topics are (.*)", mmattach("help", "nonsense")[2])[1].split(", ")
     assert listed == [*COMMANDS, *SUBJECTS, "all"]
+
+
+def test_documents_have_all_formats():
+    names = [line.split()[0] for line in screen("formats").splitlines()[1:]]
+    page = (TOP / "man/mmattach-report.1").read_text()
+    assert re.findall(r"\w+", re.search(r'"\\\-\\\-format (.*)', page)[1]) == names
+    exports = (TOP / "doc/exports.md").read_text()
+    assert all(f"`{name}`" in exports for name in names if name not in ("text", "html")), names
+
+
+def test_formats_are_those_of_the_option():
+    lines = screen("formats").splitlines()
+    assert max(map(len, lines)) <= 80 and lines[0].split()[:2] == ["format", "of"]
+    names = [line.split()[0] for line in lines[1:]]
+    taken = re.search(r"--format ((?:[a-z]+\|\s*)+[a-z]+)", screen("report", "--help"))[1]
+    assert names == re.sub(r"\s", "", taken).split("|")
+    for name, line in zip(names, lines[1:]):
+        asked = mmattach("diff", "--format", name, "no.mmt", "no.mmt")[2]
+        assert (" diff" in line[:30]) == ("--format" not in asked), asked
 
 
 @pytest.mark.parametrize("line, said", [

@@ -78,7 +78,7 @@ def check_mmleak(run, lines):
     totals = run["totals"]
     assert (totals["live_blocks"], totals["live_bytes"]) == (len(live), sum(size for _, size in live.values()))
     assert reported(run, pc) == by_caller(live.values())
-    samples = [sample for group in run["groups"] for sample in group["samples"]]
+    samples = [sample for group in run["groups"] for sample in group["examples"]]
     assert samples and set(samples) <= set(live)
     return totals
 
@@ -97,7 +97,7 @@ def test_mmleak(raw):
     totals = check_mmleak(raw, DUMP.read_text().splitlines())
     assert (totals["live_blocks"], totals["live_bytes"]) == (163, 17100)
     assert (totals["allocs"], totals["frees"], totals["unmatched_frees"], totals["double_frees"]) == (978, 815, 0, 0)
-    assert (raw["run"]["frontend"], raw["run"]["mode"], raw["run"]["events"]) == ("mmleak", "exact", 1793)
+    assert (raw["run"]["engine"], raw["run"]["mode"], raw["run"]["events"]) == ("mmleak", "exact", 1793)
     assert (raw["target"]["pid"], raw["target"]["exe"], raw["target"]["comm"]) == (12354, "/srv/sample/mtleak", "mtleak")
 
 
@@ -250,9 +250,9 @@ def test_mtrace(tmp_path, name, blocks, size):
     assert (totals["live_blocks"], totals["live_bytes"]) == (blocks, size) == (len(live), sum(size for _, size in live.values()))
     assert (totals["unmatched_frees"], totals["double_frees"]) == (len(unknown), 0)
     assert reported(run, lambda frame: (frame["module"], frame["offset"])) == by_caller(live.values())
-    samples = [int(sample, 16) for group in run["groups"] for sample in group["samples"]]
+    samples = [int(sample, 16) for group in run["groups"] for sample in group["examples"]]
     assert samples and set(samples) <= set(live)
-    assert run["run"]["frontend"] == "mtrace"
+    assert run["run"]["engine"] == "mtrace"
 
 
 def test_mtrace_names(tmp_path):

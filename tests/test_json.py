@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""doc/report.schema.json and the examples of doc/json.md. Each report that any test reads is checked against
+"""The schema and the examples of doc/json.md. Each report that any test reads is checked against
 the schema: conftest.py."""
 import copy
 import json
@@ -96,13 +96,16 @@ def test_examples_run(arguments, file, report):
 
 
 def test_what_examples_say(report):
-    of = dict(zip(("definite", "grows", "modules", "stack", "curve", "missed", "job", "memory", "watched"), (arguments for arguments, _ in EXAMPLES)))
-    assert len(of) == len(EXAMPLES) == 9
+    of = dict(zip(("definite", "grows", "modules", "seen", "second", "stack", "curve", "missed", "job", "memory", "watched"), (arguments for arguments, _ in EXAMPLES)))
+    assert len(of) == len(EXAMPLES) == 11
     large, growing, _ = report["groups"]
     assert jq(of["definite"], report).stdout.split("\t")[0] == str(large["bytes"])
     rows = jq(of["grows"], report).stdout.splitlines()
     assert rows == [f"{round(growing['growth']['bytes_per_minute'])}\t{growing['stack'][growing['wrappers']]['function']}"]
     assert sum(json.loads(jq(of["modules"], report).stdout).values()) == sum(g["bytes"] for g in report["groups"])
+    lost, *_ = [row for row in report["rows"] if row["section"] == "lost"]
+    assert jq(of["seen"], report).stdout.splitlines()[0] == f"[1] {lost['bytes']} definite {lost['growth']['text']} {lost['name']}"
+    assert json.loads(jq(of["second"], report).stdout) == [growing["family"], growing["verdict"], growing["blocks"], growing["bytes"]]
     assert len(jq(of["curve"], report).stdout.splitlines()) == len(large["series"])
     assert json.loads(jq(of["missed"], report).stdout) == {key: report["run"][key] for key in ("lost", "gaps", "stacks_cut", "stacks_lost")}
     assert jq(of["job"], report).returncode == 0
@@ -113,7 +116,14 @@ def test_what_examples_say(report):
     assert len(jq(of["watched"], report).stdout.splitlines()) == len(report["run"]["probes"])
 
 
+@pytest.mark.parametrize("kind, page", [("json", "json-members.md"), ("csv", "csv-columns.md")])
+def test_pages_are_those_of_the_tables(kind, page):
+    """make docs writes them."""
+    printed_now = subprocess.run([BUILD / "mmattach", "formats", kind], stdout=subprocess.PIPE, check=True).stdout.decode()
+    assert (TOP / "doc" / page).read_text() == "<!-- SPDX-License-Identifier: MIT -->\n" + printed_now
+
+
 def test_the_page_names_each_member(report):
     page = (TOP / "doc/json.md").read_text()
-    for member in schema.VALIDATORS["report"].schema["$defs"]["report"]["properties"]:
+    for member in schema.validators()["report"].schema["$defs"]["report"]["properties"]:
         assert member == "mmattach" or f"`{member}`" in page or f"`{member}." in page, member

@@ -53,6 +53,13 @@ def test_a_circle_of_includes(tmp_path):
     assert result.returncode == 1 and result.stdout == "a circle of includes: base/a.h, base/b.h, base/c.h\n"
 
 
+def test_a_shared_guard(tmp_path):
+    guarded = "#ifndef MM_{0}_H\n#define MM_{0}_H\n#endif\n"
+    written(tmp_path, {"base/a.h": guarded.format("A"), "trace/a.h": guarded.format("A"), "trace/b.h": guarded.format("B")})
+    result = layers(str(tmp_path))
+    assert result.returncode == 1 and result.stdout == "MM_A_H guards base/a.h, trace/a.h\n"
+
+
 def test_a_circle_of_calls(tmp_path):
     """There is no circle if a file calls only itself, or if calls go one way."""
     written(tmp_path, {"base/a.c": "void b(void); void a(void); void a(void) { b(); }\n",

@@ -65,7 +65,7 @@ def test_what_is_not_listed_is_said(trace):
 def test_list_as_json(trace):
     got = report(trace, "--block-list=libc:3")
     assert list(got)[-2:] == ["block_list_of", "block_list"]
-    assert got["block_list_of"] == {"family": "libc", "entry": 3, "groups": [2]}
+    assert got["block_list_of"] == {"family": "libc", "number": 3, "groups": [2]}
     assert got["block_list"] == [{"address": "0x2000", "bytes": 48, "age_s": 9}, {"address": "0x1000", "bytes": 32, "age_s": 7}]
     group = got["groups"][2]
     assert (group["blocks"], group["bytes"], group["oldest_s"]) == (2, 80, 9)
@@ -74,7 +74,7 @@ def test_list_as_json(trace):
 
 def test_objects(trace):
     got = report(trace, "--block-list=dict:1")
-    assert got["block_list_of"] == {"family": "dict", "entry": 1, "groups": [0, 1, 2, 3, 4]}
+    assert got["block_list_of"] == {"family": "dict", "number": 1, "groups": [0, 1, 2, 3, 4]}
     assert got["block_list"] == [{"address": hex(0x10200 + 0x100 * n), "net": n, "age_s": 7 - n} for n in range(1, 6)]
     assert all("object_list" not in group for group in got["refs"])
     assert re.search(r"^ +address +net +age\n +0x10300 +1 +6s\n", text(trace, "--block-list", "[dict 1]"), re.M)
@@ -107,13 +107,13 @@ def test_at_as_json(trace):
     outer, inner = inside["blocks"]
     assert outer["stack"][0]["function"] == "large" and inner["stack"][0]["function"] == "many"
     assert {key: inner[key] for key in list(inner)[:9]} == {
-        "family": "pool", "noun": "block", "address": "0x10200", "bytes": 64, "offset": 16, "age_s": 7, "verdict": "unknown", "entry": 1,
+        "family": "pool", "noun": "block", "address": "0x10200", "bytes": 64, "offset": 16, "age_s": 7, "verdict": "unknown", "number": 1,
         "group": 3}
-    assert (outer["offset"], outer["entry"], got["groups"][outer["group"]]["bytes"]) == (0x210, 2, 4096)
+    assert (outer["offset"], outer["number"], got["groups"][outer["group"]]["bytes"]) == (0x210, 2, 4096)
     assert nothing == {"address": "0x5", "released_twice_s": None, "blocks": [], "objects": []}
     (dict_,) = both["objects"]
-    assert (dict_["net"], dict_["older"], dict_["entry"], got["refs"][dict_["group"]]["net"]) == (1, False, 1, 1)
-    assert [(use["taken"], use["dropped"], use["stack"][0]["function"]) for use in dict_["uses"]] == [(1, 0, "small")]
+    assert (dict_["net"], dict_["older"], dict_["number"], got["refs"][dict_["group"]]["net"]) == (1, False, 1, 1)
+    assert [(use["acquired"], use["released"], use["stack"][0]["function"]) for use in dict_["uses"]] == [(1, 0, "small")]
 
 
 def test_left_out_of_the_report(trace):
@@ -121,7 +121,7 @@ def test_left_out_of_the_report(trace):
         got = text(trace, "--block-at=1000", *option)
         assert "#0 small " in got and "    in no group: the report's options leave it out\n" in got
         (block,) = report(trace, "--block-at=1000", *option)["block_at"][0]["blocks"]
-        assert (block["entry"], block["group"]) == (None, None)
+        assert (block["number"], block["group"]) == (None, None)
 
 
 def test_the_same_of_a_shrunken_trace(trace, tmp_path):

@@ -76,7 +76,7 @@ def test_names_and_version(path):
         assert (TOP / "man" / f"{other}.{number}").exists(), other
 
 
-@pytest.mark.parametrize("command", ["", *sorted("diff gdb import merge probes repair report scan shrink top".split())])
+@pytest.mark.parametrize("command", ["", *sorted("diff formats gdb import merge probes repair report scan shrink top".split())])
 def test_options_of_a_command(command):
     """All of the table, and no others."""
     options = {word for word in can_follow(*filter(None, [command]), "--") if word.startswith("--")}
@@ -95,7 +95,7 @@ def test_each_is_described_once():
 
 
 def test_the_commands_are_those():
-    assert commands() == set("diff gdb import merge probes repair report scan shrink top".split())
+    assert commands() == set("diff formats gdb import merge probes repair report scan shrink top".split())
 
 
 def test_described_where_it_says():

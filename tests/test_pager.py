@@ -36,7 +36,7 @@ def printed(*args):
 def terminal():
     started = []
 
-    def start(*args, pager=None, columns=120, **kwargs):
+    def start(*args, pager=None, columns=140, **kwargs):
         env = {"MMATTACH_PAGER": pager, "PAGER": None, "LESS": None, "NO_COLOR": None,
                **kwargs.pop("env", {})}
         started.append(Terminal(MMATTACH, *args, env=env, columns=columns, **kwargs))
@@ -162,7 +162,7 @@ def test_less(terminal):
     assert termios.tcgetattr(t.ours)[:4] == t.mode[:4]
 
 
-@pytest.mark.parametrize("columns", [80, 72])
+@pytest.mark.parametrize("columns", [120, 80, 72])
 @pytest.mark.parametrize("args", [REPORT, DIFF, ("report", "--block-list", "1", INPUTS / "medley.mmt")],
                          ids=["report", "diff", "blocks"])
 def test_lines_fit_the_terminal(terminal, args, columns):
@@ -174,6 +174,17 @@ def test_lines_fit_the_terminal(terminal, args, columns):
     assert len(plain) > 5
     assert not [line for line in plain if len(line) > columns and len(line.split()) > 1 and
                 len(line.split()[-1]) + 12 < columns]
+
+
+@pytest.mark.parametrize("columns", [80, 72])
+def test_rows_of_a_difference_fit(terminal, columns):
+    """The name is cut to what is left of the line, as in a report: a row is one line."""
+    t = terminal(*DIFF, pager="cat", columns=columns)
+    assert t.end() == 0
+    text = re.sub(r"\x1b\[[0-9;]*m", "", t.text.decode().replace("\r\n", "\n"))
+    head, *rows = text.split("\n\n")[1].splitlines()
+    assert head.split() == ["change", "before", "now"] and len(rows) == 4
+    assert [row for row in rows if not re.match(r"  \[\d\]  +\+", row) or len(row) > columns] == []
 
 
 def test_one_screen_is_just_printed(terminal):

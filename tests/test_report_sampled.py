@@ -112,8 +112,8 @@ def test_what_was_made_is_decoded(path):
 def test_run(report):
     run = report["run"]
     assert (run["mode"], run["duty"], run["seconds"]) == ("sampled", 0.34, 600)
-    assert run["budget"] == {"promise": 0.01, "spent": 0.006, "worst_ten_seconds": 0.0081, "stopped_seconds": 3.6, "closed": 3,
-                             "closed_seconds": 2.1, "sites": 412, "sites_hit": 97, "settled": 80, "candidates": 5, "unfound": 18}
+    assert run["budget"] == {"promise": 0.01, "spent": 0.006, "worst_ten_seconds": 0.0081, "stopped_s": 3.6, "closed": 3,
+                             "closed_s": 2.1, "sites": 412, "sites_hit": 97, "settled": 80, "candidates": 5, "unfound": 18}
 
 
 def test_order(report):
@@ -126,12 +126,12 @@ def test_a_leak(report):
     leak = by_function(report)["leak"]
     assert (leak["blocks"], leak["bytes"], leak["seen"]) == (200, 200 * 56, 600)
     estimate = leak["estimate"]
-    value, low, high = estimate["allocs_per_minute"]
+    value, low, high = leak["allocs_per_minute"]
     assert value == 60 and 54 < low < 57 and 63 < high < 66, "an interval of 600 hits that come by chance"
-    value, low, high = estimate["kept_bytes_per_minute"]
+    value, low, high = estimate["leaked_bytes_per_minute"]
     assert value == 60 * 64 and 0.85 * value < low < 0.95 * value and 1.05 * value < high < 1.15 * value
-    assert estimate["kept_blocks_per_minute"][0] == 60
-    assert estimate["share_kept"][0] == 1 and estimate["share_kept"][2] == 1 and 0.9 < estimate["share_kept"][1] < 1
+    assert estimate["leaked_blocks_per_minute"][0] == 60
+    assert estimate["share_live"][0] == 1 and estimate["share_live"][2] == 1 and 0.9 < estimate["share_live"][1] < 1
     assert (estimate["share_age_s"], estimate["followed"], estimate["followed_to_share_age"]) == (300, 200, 40)
     assert (estimate["half_s"], estimate["at_least"]) == (None, False)
     assert leak["growth"]["shape"] == "grows" and leak["growth"]["bytes_per_minute"] == 3840
@@ -142,16 +142,16 @@ def test_a_leak(report):
 def test_a_cache(report):
     cache = by_function(report)["cache"]
     estimate = cache["estimate"]
-    assert estimate["allocs_per_minute"][0] == 6000
-    assert estimate["kept_bytes_per_minute"][:2] == [0, 0], "what is left of it is going too"
+    assert cache["allocs_per_minute"][0] == 6000
+    assert estimate["leaked_bytes_per_minute"][:2] == [0, 0], "what is left of it is going too"
     assert 0.03 < estimate["half_s"] < 0.1
-    assert (estimate["share_kept"][:2], estimate["share_age_s"]) == ([0, 0], 3)
-    assert cache["growth"] == {"shape": "level", "bytes_per_minute": 0, "since_s": 0}
+    assert (estimate["share_live"][:2], estimate["share_age_s"]) == ([0, 0], 3)
+    assert {key: cache["growth"][key] for key in ("shape", "bytes_per_minute", "since_s")} == {"shape": "level", "bytes_per_minute": 0, "since_s": 0}
 
 
 def test_a_table(report):
     table = by_function(report)["table"]
-    value, low, high = table["estimate"]["kept_blocks_per_minute"]
+    value, low, high = table["estimate"]["leaked_blocks_per_minute"]
     assert (value, low) == (0, 0) and 0 < high < 30, "none was seen in a fifth of its exposure"
     assert table["growth"]["shape"] == "level" and table["growth"]["since_s"] == 480
 
@@ -159,7 +159,7 @@ def test_a_table(report):
 def test_nothing_followed_is_a_group_all_the_same(report):
     written = by_function(report)["written"]
     assert (written["why_unknown"], by_function(report)["rare"]["why_unknown"], by_function(report)["leak"]["why_unknown"]) == ("written", "few", None)
-    assert (written["blocks"], written["samples"], written["oldest_s"]) == (0, [], 0)
+    assert (written["blocks"], written["examples"], written["oldest_s"]) == (0, [], 0)
     assert written["survival"][-1] == {"age_s": 1, "at_risk": 50, "gone": 0, "unknown": 50}
     assert written["growth"]["shape"] == "unknown"
 
@@ -169,13 +169,13 @@ def test_what_nobody_knows_is_in_no_sum(report):
     groups = by_function(report)
     estimate = groups["written"]["estimate"]
     for unit, each in (("blocks", 1), ("bytes", 64)):
-        value, low, high = estimate[f"kept_{unit}_per_minute"]
+        value, low, high = estimate[f"leaked_{unit}_per_minute"]
         assert (value, low) == (None, 0) and 55 * each < high < 70 * each
-        possible = estimate[f"may_keep_{unit}_per_minute"]
+        possible = estimate[f"may_leak_{unit}_per_minute"]
         assert possible[0] == 60 * each and possible[2] == high
     for name in ("leak", "cache", "table"):
-        assert groups[name]["estimate"]["may_keep_bytes_per_minute"] == groups[name]["estimate"]["kept_bytes_per_minute"]
-    assert sum(group["estimate"]["kept_bytes_per_minute"][0] or 0 for group in groups.values()) == 3840
+        assert groups[name]["estimate"]["may_leak_bytes_per_minute"] == groups[name]["estimate"]["leaked_bytes_per_minute"]
+    assert sum(group["estimate"]["leaked_bytes_per_minute"][0] or 0 for group in groups.values()) == 3840
 
 
 def test_words(path):
@@ -189,7 +189,7 @@ def test_words(path):
                   "not seen  18 call sites where no trap can be planted\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times): the budget was used up, or mmattach got no processor\n",
                   "tracked   266 blocks: 0 freed, 266 still live\n", "numbers   are estimates",
                   "a rate that changes is measured only while its trap is planted",
-                  "[1] leaks about 3840 B/min (", "56 B each (64 B of memory); 600 seen, in 100% of the time\n", "56 B each (64 B of memory); 60 seen, in 10% of the time\n",
+                  "[1] leaks about 3840 B/min (", "56 B each (64 B of memory)\n    estimated from 600 calls that were seen, 100% of all\n", "    estimated from 60 calls that were seen, 10% of all\n",
                   " to 100%) are still live after 5m, of 40 tracked blocks of that age\n",
                   "[2] may leak: 50 of the 50 tracked blocks were written to",
                   "[3] may leak: only 3 blocks were tracked\n",
@@ -210,23 +210,23 @@ def test_what_may_leak_is_named(path):
     written, rare = may_leak(path)
     assert re.fullmatch(r"\[2\] written 0x1009 may leak: it allocates about 3840 B/min \(3\d{3} B to 4\d{3} B\) that is not freed within 1s; to be certain, "
                         r"watch for a short time without --budget: more samples would not show it", written), written
-    assert re.fullmatch(r"\[3\] rare 0x1007 may leak at most \d+ B/min; to be certain, watch for about 2h in all", rare), rare
+    assert re.fullmatch(r"\[3\] rare 0x1007 may leak at most \d+ B/min; a watch of about 2h would show whether it leaks", rare), rare
 
 
 @pytest.mark.parametrize("seen,steps,sums,advice", [
-    (2, [(2, 0, 0)], rounds(1, 600), "watch longer"),
-    (6, [(6, 0, 0)], rounds(1, 600), "watch for about 40m in all"),
-    (600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, rounds(1, 600), "watch longer"),
-    (600, [(100, 0, 0)] * 9, rounds(1, 600), "watch longer"),
-    (600, STAY, rounds(100, 6), "see more of its calls: a larger --budget, or a short watch without one"),
-    (600, [(100, 0, 0)] * 10 + [(90, 15, 0)], rounds(1, 600), "watch for longer than its blocks are meant to live"),
+    (2, [(2, 0, 0)], rounds(1, 600), "a longer watch would show whether it leaks"),
+    (6, [(6, 0, 0)], rounds(1, 600), "a watch of about 40m would show whether it leaks"),
+    (600, [(20, 15, 0), (5, 3, 0)] + [(2, 0, 0)] * 8, rounds(1, 600), "a longer watch would show whether it leaks"),
+    (600, [(100, 0, 0)] * 9, rounds(1, 600), "a longer watch would show whether it leaks"),
+    (600, STAY, rounds(100, 6), "to be certain, see more of its calls: a larger --budget, or a short watch without one"),
+    (600, [(100, 0, 0)] * 10 + [(90, 15, 0)], rounds(1, 600), "to be certain, watch for longer than its blocks are meant to live"),
 ])
 def test_what_would_show_it(tmp_path, seen, steps, sums, advice):
     trace = begin()
     sample(trace, CACHE, seen, steps, **sums)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     [line] = may_leak(tmp_path / "t.mmt")
-    assert line.startswith("[1] cache 0x1003 may leak") and line.endswith("; to be certain, " + advice), line
+    assert line.startswith("[1] cache 0x1003 may leak") and line.endswith("; " + advice), line
 
 
 def test_the_first_two_and_their_callers(tmp_path):
@@ -285,7 +285,7 @@ def test_a_rate_that_nothing_tells(tmp_path):
     sample(trace, RARE, 2, [(2, 0, 0)], site_hits=0, rounds=0, exposed_us=0)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "    how often it allocates is not known, as no round of its trap has ended, 56 B each (64 B of memory); 2 seen" in text
+    assert "    how often it allocates is not known, as no round of its trap has ended, 56 B each (64 B of memory)\n    estimated from 2 calls that were seen" in text
     assert "0/min" not in text
 
 
@@ -312,7 +312,7 @@ def test_hardly_seen(tmp_path):
     assert (groups["leak"]["turnover"], groups["leak"]["estimate"]["share_seen"]) == ("stays", 0.1)
     assert (groups["cache"]["turnover"], groups["cache"]["estimate"]["share_seen"]) == ("unknown", 0.01)
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "56 B each (64 B of memory); 600 seen, in 10% of the time; now every one is\n" in text
+    assert "56 B each (64 B of memory)\n    estimated from 600 calls that were seen, 10% of all; by now every one is seen\n" in text
     assert "[2] may leak: the tracked blocks look live, but only 1.0% of the allocations were seen: other blocks may have" in text
     assert " to 100%) seem still live after 5m" in text
 
@@ -327,7 +327,7 @@ def test_what_is_left_may_be_others(tmp_path):
     (tmp_path / "leak.supp").write_text("{\n  the leak\n  Memcheck:Leak\n  fun:leak\n}\n")
     groups = by_function(json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt")))
     assert groups["leak"]["turnover"] == "stays"
-    assert (groups["cache"]["turnover"], groups["cache"]["why_unknown"], groups["cache"]["estimate"]["kept_bytes_per_minute"][:2]) == ("unknown", "others", [None, 0])
+    assert (groups["cache"]["turnover"], groups["cache"]["why_unknown"], groups["cache"]["estimate"]["leaked_bytes_per_minute"][:2]) == ("unknown", "others", [None, 0])
     assert "[2] may leak: most is freed, and what is left may be blocks of other groups of that size" in mmattach("report", tmp_path / "t.mmt")
     [alone] = json.loads(mmattach("report", "--format", "json", "--suppressions", tmp_path / "leak.supp", tmp_path / "t.mmt"))["groups"]
     assert (function(alone), alone["turnover"]) == ("cache", "unknown")
@@ -364,7 +364,7 @@ def test_what_goes_late(tmp_path):
     sample(trace, CACHE, 600, [(60, 0, 0)] * 8 + [(40, 12, 0), (3, 0, 0)], **rounds(1, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
-    assert (group["turnover"], group["estimate"]["share_kept"][0], group["estimate"]["half_s"]) == ("goes", 1, None)
+    assert (group["turnover"], group["estimate"]["share_live"][0], group["estimate"]["half_s"]) == ("goes", 1, None)
     text = mmattach("report", "--top", "1", tmp_path / "t.mmt")
     assert re.search(r"\[1\] freed, but late: \d+% of the blocks that reached an age of 3s were freed after that, and the others may be\n", text), text
     assert "slowly" not in text
@@ -418,8 +418,9 @@ def test_bunches(tmp_path):
     sums = rounds(1, 600)
     sample(trace, LEAK, 600, STAY, **{**sums, "hits2": 60 * 100, "full": 60})
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
-    estimate = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"][0]["estimate"]
-    value, low, high = estimate["allocs_per_minute"]
+    [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
+    estimate = group["estimate"]
+    value, low, high = group["allocs_per_minute"]
     assert estimate["at_least"] and value == 60 and low < 50 and high > 70
     assert "[1] leaks about 3840 B/min or more (at least " in mmattach("report", tmp_path / "t.mmt")
     [row] = csv.DictReader(io.StringIO(mmattach("report", "--format", "csv", tmp_path / "t.mmt")))
@@ -434,7 +435,7 @@ def test_stacks_share_a_site(tmp_path):
     sample(trace, LEAK, 600, STAY, part=3, **rounds(2, 600))
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
-    assert group["estimate"]["allocs_per_minute"][0] == 40
+    assert group["allocs_per_minute"][0] == 40
 
 
 def test_nothing_bounds_what_was_not_watched(tmp_path):
@@ -442,17 +443,17 @@ def test_nothing_bounds_what_was_not_watched(tmp_path):
     sample(trace, RARE, 1, [(1, 0, 0)], site_hits=0)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     [group] = json.loads(mmattach("report", "--format", "json", tmp_path / "t.mmt"))["groups"]
-    assert group["estimate"]["allocs_per_minute"] == [0, 0, None]
+    assert group["allocs_per_minute"] == [0, 0, None]
 
 
 def test_csv(path):
     rows = {row["function"]: row for row in csv.DictReader(io.StringIO(mmattach("report", "--format", "csv", path)))}
     assert (rows["leak"]["turnover"], rows["leak"]["seen"], rows["leak"]["followed"]) == ("stays", "600", "200")
-    assert float(rows["leak"]["kept_bytes_per_minute"]) == 3840
-    assert float(rows["leak"]["kept_bytes_low"]) < 3840 < float(rows["leak"]["kept_bytes_high"])
-    assert (rows["written"]["kept_bytes_per_minute"], float(rows["written"]["kept_bytes_low"])) == ("", 0)
-    assert float(rows["written"]["may_keep_bytes_per_minute"]) == float(rows["leak"]["may_keep_bytes_per_minute"]) == 3840
-    assert (rows["leak"]["at_least"], rows["leak"]["bytes_taken"], rows["leak"]["bytes_returned"]) == ("false", "", "")
+    assert float(rows["leak"]["leaked_bytes_per_minute"]) == 3840
+    assert float(rows["leak"]["leaked_bytes_per_minute_low"]) < 3840 < float(rows["leak"]["leaked_bytes_per_minute_high"])
+    assert (rows["written"]["leaked_bytes_per_minute"], float(rows["written"]["leaked_bytes_per_minute_low"])) == ("", 0)
+    assert float(rows["written"]["may_leak_bytes_per_minute"]) == float(rows["leak"]["may_leak_bytes_per_minute"]) == 3840
+    assert (rows["leak"]["at_least"], rows["leak"]["bytes_freed"]) == ("false", "")
     assert rows["leak"]["half_s"] == "" and 0.03 < float(rows["cache"]["half_s"]) < 0.1
 
 

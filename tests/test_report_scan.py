@@ -26,7 +26,7 @@ def answers():
 
 def test_the_keys_of_a_watch_and_one_more(report):
     assert list(report) == ["mmattach", "target", "run", "totals", "block_sizes", "block_ages", "runtime", "memory", "children", "groups", "refs",
-                            "ref_totals", "double_frees", "suppressed", "filtered", "suppressions_used", "notes", "scan"]
+                            "families", "rows", "ref_rows", "double_frees", "suppressed", "filtered", "suppressions_used", "notes", "scan"]
     assert report["mmattach"]["schema"] == 1
     assert report["run"]["mode"] == "scan"
     assert report["notes"] == ["of " + HOSTILE]
@@ -38,7 +38,7 @@ def test_groups(report):
     assert lost["label"] == lost["class"] == f"ns::Session<{HOSTILE}>"
     assert (lost["blocks"], lost["bytes"], lost["bytes_direct"]) == (3000, 3 << 20, 3 << 20)
     assert (lost["indirect_blocks"], lost["indirect_bytes"]) == (900, 1 << 20)
-    assert lost["stack"] == [] and len(lost["samples"]) == 3
+    assert lost["stack"] == [] and len(lost["examples"]) == 3
     assert by_verdict["indirect"]["bytes_direct"] == 0
     assert by_verdict["indirect"]["class"] is None and by_verdict["indirect"]["label"] == "1032 bytes"
     watched = [g for g in report["groups"] if g["stack"]]
@@ -48,9 +48,10 @@ def test_groups(report):
 def test_scan(report):
     scan = report["scan"]
     assert scan["source"] == "process" and scan["core"] is None
-    assert (scan["threads"], scan["not_stopped"], scan["pauses"]) == (12, 1, 2)
-    assert scan["verdicts"]["definite"] == {"blocks": 3000, "bytes": 3 << 20}
-    assert sum(v["blocks"] for v in scan["verdicts"].values()) == report["totals"]["live_blocks"]
+    verdicts = report["run"]["verdicts"]
+    assert (verdicts["threads"], verdicts["not_stopped"], scan["pauses"]) == (12, 1, 2)
+    assert verdicts["all"]["definite"] == {"blocks": 3000, "bytes": 3 << 20}
+    assert sum(v["blocks"] for v in verdicts["all"].values()) == report["totals"]["live_blocks"]
     heap = scan["heap"]
     assert heap["system"] == (10 << 20) + 135168
     assert heap["free"] == {"blocks": 39, "bytes": (3 << 20) + 764}

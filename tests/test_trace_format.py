@@ -42,6 +42,10 @@ def test_damaged_example(change):
         mmt.decode(bytes(data))
 
 
+def test_the_title_has_the_version():
+    assert DOC.splitlines()[1] == f"# The trace format, version {mmt.MMT['MMT_MAJOR']}.{mmt.MMT['MMT_MINOR']}"
+
+
 def test_every_constant_is_in_the_document():
     missing = [name for name in mmt.MMT if not re.search(rf"`{name}`", DOC)]
     assert not missing

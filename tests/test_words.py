@@ -124,7 +124,7 @@ TEXT = ["README.md", "CONTRIBUTING.md", "NEWS", "doc/*.md", "bench/*.md", "packs
 # Folders of C without a longer line, where none may come in; not yet all of them. Messages are not broken, so that
 # they can be searched for.
 NARROW = """
-    attach attach/keeper/shared attach/stacks/python attach/stacks/ruby attach/stacks/scripts heap
+    attach attach/keeper/shared report/fields attach/stacks/python attach/stacks/ruby attach/stacks/scripts heap
     heap/classify packs report/csv report/folded report/query
     report/suppress symbolize/dwarf symbolize/rust
 """.split()

@@ -126,6 +126,12 @@ static void get_run_value(struct decoder *d, uint64_t key, struct cursor *value,
 	case MMT_RUN_SAMPLE:
 		r->sample_bytes = cursor_varint(value);
 		break;
+	case MMT_RUN_ENGINE:
+		r->engine = take_text(d, value, cursor_left(value));
+		break;
+	case MMT_RUN_OTHER:
+		r->other = take_text(d, value, cursor_left(value));
+		break;
 	}
 }
 
@@ -296,10 +302,10 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 		step->gone = cursor_varint(in);
 		step->unknown = cursor_varint(in);
 	}
-	its->late_exposed_us = cursor_left(in) ? cursor_varint(in) : 0;
-	its->missed = cursor_left(in) ? cursor_varint(in) : 0;
-	its->stood_us = cursor_left(in) ? cursor_varint(in) : 0;
-	its->process = cursor_left(in) ? cursor_varint32(in) : 0;
+	its->late_exposed_us = cursor_varint(in);
+	its->missed = cursor_varint(in);
+	its->stood_us = cursor_varint(in);
+	its->process = cursor_varint32(in);
 	f->sample.its = its;
 }
 
@@ -399,7 +405,6 @@ static void get_bins(struct decoder *d, struct cursor *in, struct fact *f)
 	f->field = flags & (bit);                                                                            \
 	f->other = flags & (its);
 #define FLAG(field, bit) f->field = cursor_varint(in) & (bit);
-#define SINCE(minor) if (!cursor_left(in)) break;
 #define TEXT(field) f->field = get_text(d, in);
 #define RUN() err = get_run(d, in, f);
 #define ARGUMENTS() err = get_arguments(d, in, f);

@@ -61,6 +61,8 @@ static void put_run(struct sink *s, const struct fact_run *r)
 	put_text_value(s, MMT_RUN_WRITER, r->writer);
 	put_text_value(s, MMT_RUN_HOST, r->host);
 	put_number_value(s, MMT_RUN_SAMPLE, r->sample_bytes);
+	put_text_value(s, MMT_RUN_ENGINE, r->engine);
+	put_text_value(s, MMT_RUN_OTHER, r->other);
 }
 
 static void put_arguments(struct sink *s, const struct fact *f)
@@ -164,8 +166,7 @@ static void put_sample(struct sink *s, const struct fact_sample *its)
 	sink_varint(s, its->late_exposed_us);
 	sink_varint(s, its->missed);
 	sink_varint(s, its->stood_us);
-	if (its->process)
-		sink_varint(s, its->process);
+	sink_varint(s, its->process);
 }
 
 static void put_budget(struct sink *s, const struct fact_budget *b)
@@ -227,7 +228,6 @@ static void put_merged(struct sink *s, const struct fact_merged *m)
 #define SIGNED64(field) SIGNED(field)
 #define FLAGS(field, bit, other, its) sink_varint(s, (f->field ? (bit) : 0) | (f->other ? (its) : 0));
 #define FLAG(field, bit) sink_varint(s, f->field ? (bit) : 0);
-#define SINCE(minor)
 #define TEXT(field) put_text(s, f->field);
 #define RUN() put_run(s, &f->run);
 #define ARGUMENTS() put_arguments(s, f);
@@ -261,7 +261,7 @@ static int put_info(struct sink *s, const struct fact *f)
 	uint8_t length[WIRE_VARINT_MAX], *start;
 	struct sink before = { length, length + sizeof(length), false };
 
-	if (f->info == MMT_PLACE && f->place.npoints > MMT_SERIES_POINTS)
+	if ((f->info == MMT_PLACE || f->info == MMT_OLDER) && f->place.npoints > MMT_SERIES_POINTS)
 		return -EINVAL;
 	if (f->info == MMT_MERGED && f->merged.its->npoints > MMT_SERIES_POINTS)
 		return -EINVAL;

@@ -167,12 +167,15 @@ struct fact_merged {
 	uint32_t nparts;
 };
 
-/* MMT_MEMORY: the memory of a process at a moment, in bytes, as the kernel counts it. */
+/* MMT_MEMORY: what a process has at a moment, as the kernel counts it: memory in bytes; threads, open descriptors. */
 struct memory_point {
 	uint64_t at_us;		/* since the run's start */
 	uint64_t anonymous, file, shared;	/* resident */
 	uint64_t swapped;
 	uint64_t heap;		/* size of malloc's: [heap], and those of other threads; 0: not read */
+	uint64_t mapped;	/* size of all mappings; 0: not read, as the next three */
+	uint64_t threads, descriptors;	/* how many it has */
+	uint64_t busy_us;	/* processor time until then, of all threads */
 };
 
 /* MMT_RUN: what is not known is 0 or NULL. */
@@ -181,6 +184,8 @@ struct fact_run {
 	uint32_t piece, last;	/* 0: it is in one piece */
 	int64_t start_ns;
 	const char *frontend, *mode, *writer, *host;
+	const char *engine;	/* that was asked for: "ptrace", "uprobe", "auto" */
+	const char *other;	/* why it could not be by the other engine */
 	uint64_t sample_bytes;	/* one byte in so many was sampled (report/sampling/byte_sample.h); 0: all are seen */
 };
 
@@ -256,7 +261,8 @@ struct fact {
 			const uint64_t *points;
 			uint32_t npoints;
 			uint64_t bytes;		/* of all allocations */
-		} place;
+			uint64_t size;		/* OLDER: of a block; its bytes are those that were freed */
+		} place;			/* PLACE, OLDER */
 		struct { uint64_t old, twice; } totals;
 		const struct fact_verdicts *look;
 		struct { uint32_t verdict; const struct fact_judged *all; uint32_t n; } judged;

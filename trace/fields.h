@@ -15,8 +15,6 @@
  *	TEXT(field)		a varint, length + 1 or 0 for none, and the bytes
  *	RUN() ARGUMENTS() LIST() POINTS() USES() LOOK() JUDGED() SAMPLE() BUDGET()
  *	PROCESS() MERGED() BINS()	the ends of twelve kinds that are lists
- *	SINCE(minor)		the fields after it are missing in files of lower minor versions; they are
- *				0 then
  *
  * A field is named as in struct fact. A member of struct fact that is in no list here is not written, except
  * for those of the lists above, which encode.c and decode.c write and read themselves (LIST, USES, ...).
@@ -50,7 +48,7 @@
 #define FIELDS_OF_INFO                                                                                       \
 	KIND(MMT_RUN, RUN())                                                                                 \
 	KIND(MMT_TARGET, SIGNED(target.pid) TEXT(target.comm) TEXT(target.exe) ARGUMENTS())                  \
-	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name) SINCE(1)                        \
+	KIND(MMT_FAMILY_NAME, U32(family_name.number) TEXT(family_name.name)                        \
 				      FLAGS(family_name.refs, MMT_FAMILY_REFS, family_name.ranges,           \
 					    MMT_FAMILY_RANGES) TEXT(family_name.noun))                       \
 	KIND(MMT_MODULE, U32(module.number) U32(module.file) U64(module.bias) U64(module.lo) U64(module.hi)  \
@@ -58,7 +56,7 @@
 	KIND(MMT_FRAME, U32(frame.number) U64(frame.pc) U32(frame.module)                                    \
 				FLAGS(frame.exact, MMT_FRAME_EXACT, frame.skip, MMT_FRAME_SKIP))             \
 	KIND(MMT_NODE, U32(node.number) U32(node.caller) U32(node.frame))                                    \
-	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end) SINCE(1) U32(stack.tag))            \
+	KIND(MMT_STACK, U32(stack.number) U32(stack.node) U32(stack.end) U32(stack.tag))            \
 	KIND(MMT_NAMES, U32(names.frame) LIST())                                                             \
 	KIND(MMT_PROBE,                                                                                      \
 	     U32(probe.number) U32(probe.family) TEXT(probe.rule) TEXT(probe.module) TEXT(probe.note))       \
@@ -68,7 +66,7 @@
 	KIND(MMT_GAP, U64(gap.start_us) U64(gap.length_us) TEXT(gap.why))                                    \
 	KIND(MMT_NOTE, TEXT(note))                                                                           \
 	KIND(MMT_PLACE, STACK(place.stack) U64(place.allocs) U64(place.frees) U64(place.span_us) POINTS()    \
-				SINCE(3) U64(place.bytes))                                                   \
+				 U64(place.bytes))                                                   \
 	KIND(MMT_TOTALS, U64(totals.old) U64(totals.twice))                                                  \
 	KIND(MMT_END, )                                                                                      \
 	KIND(MMT_TAG, U32(tag.number) TEXT(tag.text))                                                        \
@@ -79,14 +77,18 @@
 	KIND(MMT_BUDGET, BUDGET())                                                                           \
 	KIND(MMT_MEMORY, SIGNED(memory.pid) TEXT(memory.name) U64(memory.point.at_us)                        \
 				 U64(memory.point.anonymous) U64(memory.point.file) U64(memory.point.shared) \
-					 U64(memory.point.swapped) U64(memory.point.heap))                   \
+					 U64(memory.point.swapped) U64(memory.point.heap)           \
+						 U64(memory.point.mapped) U64(memory.point.threads)          \
+							 U64(memory.point.descriptors)                       \
+								 U64(memory.point.busy_us))                  \
 	KIND(MMT_RUNTIME, TEXT(runtime))                                                                     \
 	KIND(MMT_PROCESS, PROCESS())                                                                         \
 	KIND(MMT_MERGED, STACK(merged.stack) MERGED())                                                       \
 	KIND(MMT_BINS, U32(bins.which) BINS())                                                               \
 	KIND(MMT_SAID, TEXT(said.note) U64(said.processes))                                                  \
 	KIND(MMT_HANG, U32(hang.family) U32(hang.verdict) STACK(hang.on) STACK(hang.stack) U64(hang.blocks)  \
-			       U64(hang.bytes))
+			       U64(hang.bytes))                                                              \
+	KIND(MMT_OLDER, U64(place.size) U64(place.frees) U64(place.bytes) U64(place.span_us) POINTS())
 
 /*
  * The numbers of struct fact_sample and of struct fact_budget. Six members of a sample are not in the list:

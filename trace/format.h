@@ -19,7 +19,7 @@
 #define MMT_FILE_MAGIC 0x0a1a0a0d544d4d89
 #define MMT_FILE_HEAD 16
 #define MMT_MAJOR 1
-#define MMT_MINOR 6
+#define MMT_MINOR 0
 
 /*
  * The block head: u32 magic, u32 number (0, 1, ... in each file), u32 length of the payload, u32 length as
@@ -117,6 +117,11 @@
 #define MMT_SAID 29		/* a sentence, in how many processes: an MMT_NOTE of those */
 /* family, verdict and stack of lost blocks; stack, blocks, bytes: of the family, indirectly lost with those */
 #define MMT_HANG 30
+/*
+ * size, blocks, bytes, series of bytes: so many unknown blocks of about this size were freed, of those that are
+ * counted by MMT_OLD or MMT_TOTALS; of the family; without a series: now
+ */
+#define MMT_OLDER 31
 
 /* MMT_RUN */
 #define MMT_RUN_ID 1		/* sixteen random bytes */
@@ -128,6 +133,8 @@
 #define MMT_RUN_LAST 7		/* this file replaces pieces MMT_RUN_PIECE to N */
 #define MMT_RUN_HOST 8		/* the name of the machine */
 #define MMT_RUN_SAMPLE 9	/* mode "sampled-bytes": a block is there if one of its bytes, of so many, was chosen */
+#define MMT_RUN_ENGINE 10	/* the engine that was asked for: "ptrace", "uprobe", "auto" */
+#define MMT_RUN_OTHER 11	/* why it could not be by the other engine */
 
 /* MMT_COUNT */
 #define MMT_COUNT_EVENTS 1	/* calls that counted */
@@ -147,6 +154,11 @@
 #define MMT_COUNT_HITTING 11	/* and how many there were */
 /* bytes of the target's code that the kernel has copied since traps were written into them */
 #define MMT_COUNT_CODE_COPIED 12
+/* how long the thread that was stopped longest was that, of the time since its first call; */
+#define MMT_COUNT_WORST_STOPPED_US 13
+#define MMT_COUNT_WORST_US 14
+/* with the kernel's probes nothing is stopped: what they took at least, of all threads; the two above likewise */
+#define MMT_COUNT_PROBED_US 15
 
 /* MMT_FAMILY_NAME, kind: what its events are about */
 #define MMT_FAMILY_BLOCKS 0

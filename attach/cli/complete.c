@@ -147,8 +147,15 @@ static void put_words(const struct complete_out *to, const struct context *c)
 		put_options(to, c->command, false);
 }
 
+static void put_argument(const struct complete_out *to, const struct option_line *line, enum command command)
+{
+	char text[OPTION_ARGUMENT_MAX];
+
+	complete_values(to, option_argument(line, command, text));
+}
+
 /* --name=VALUE, -pVALUE: false if @word is neither. */
-static bool put_glued(const struct complete_out *to, const char *word)
+static bool put_glued(const struct complete_out *to, enum command command, const char *word)
 {
 	struct complete_out glued = *to;
 	const char *value = strchr(word, '=');
@@ -165,13 +172,13 @@ static bool put_glued(const struct complete_out *to, const char *word)
 	glued.prefix = word;
 	glued.nprefix = (size_t)(value - word);
 	glued.begun = value;
-	complete_values(&glued, line->arg);
+	put_argument(&glued, line, command);
 	return true;
 }
 
 static void put_option_word(const struct complete_out *to, const struct context *c, const char *word)
 {
-	if (c->command != COMMAND_HELP && !put_glued(to, word))
+	if (c->command != COMMAND_HELP && !put_glued(to, c->command, word))
 		put_options(to, c->command, true);
 }
 
@@ -184,7 +191,7 @@ int complete(int n, char **words, FILE *out)
 	for (int i = 0; i < n - 1; i++)
 		read_word(&c, words[i]);
 	if (c.open)
-		complete_values(&to, c.open->arg);
+		put_argument(&to, c.open, c.command);
 	else if (c.rest)
 		fputs(c.words || command_takes_files(c.command) ? ":files\n" : ":program\n", out);
 	else if (last[0] == '-')

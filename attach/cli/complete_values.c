@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/verdict.h"
 #include "packs/packs.h"
+#include "report/model/words.h"
 
 /* The texts of --help are wrapped, and say more behind the first clause. */
 static void put_clause(FILE *out, const char *text)
@@ -139,14 +140,14 @@ static void put_domains(const struct complete_out *to)
 static void put_verdicts(const struct complete_out *to)
 {
 	for (enum verdict v = VERDICT_UNKNOWN + 1; v < VERDICT_COUNT; v++)
-		complete_put(to, verdict_name(v), verdict_text(v));
+		complete_put(to, verdict_name(v), words_verdict(v));
 }
 
 /* --who-points-at of a watch. */
 static void put_in_use(const struct complete_out *to)
 {
-	complete_put(to, verdict_name(VERDICT_POSSIBLE), verdict_text(VERDICT_POSSIBLE));
-	complete_put(to, verdict_name(VERDICT_REACHABLE), verdict_text(VERDICT_REACHABLE));
+	complete_put(to, verdict_name(VERDICT_POSSIBLE), words_verdict(VERDICT_POSSIBLE));
+	complete_put(to, verdict_name(VERDICT_REACHABLE), words_verdict(VERDICT_REACHABLE));
 }
 
 static void put_files(const struct complete_out *to)

@@ -4,100 +4,158 @@
 #include <errno.h>
 
 #include "attach/rules/ruletext.h"
+#include "report/fields/fields.h"
+#include "report/fields/table.h"
 #include "report/json/json.h"
+#include "report/json/json_object.h"
+
+/* --- tables --- */
+
+#define TARGET(F)											\
+	F(uint, pid, J, (uint64_t)t->pid, "Number of the process.")					\
+	F(string, comm, J, t->comm, "Its name, as the kernel has it.")					\
+	F(string, exe, J, t->exe, "Path of its program.")
+
+FIELDS(probed_process, const struct target_info *t, TARGET, "The process.");
+
+/* A plan, and what its values depend on. */
+struct planned {
+	const struct ruleset *rules;
+	const struct module *module;
+	struct decoder *decoder;
+	const struct plan *plan;
+};
+
+static const struct planned *plan_of(const struct field_source *c)
+{
+	return c->owner;
+}
+
+static taddr address_of(const struct field_source *c, const struct site *s)
+{
+	return s->addr + plan_of(c)->module->bias;
+}
+
+static void put_instruction(const struct field_source *c, const struct site *s, struct field_value *v)
+{
+	struct insn in;
+
+	if (decode(plan_of(c)->decoder, s->bytes, s->nbytes, address_of(c, s), &in) == 0)
+		strbuf_puts(&v->made, in.text);
+}
+
+#define SITE(F)												\
+	F(address, offset, J, s->addr, "As in the module's ELF file.")					\
+	F(address, address, J, address_of(c, s), "In the process.")					\
+	F(string, kind, J, plan_site_role(s), "entry, exit, or scope.")					\
+	F(bool, return, J, s->flags & SITE_RETURN,							\
+	  "The return address gets a trap, too, when it is first seen.")				\
+	F(made, instruction, J, put_instruction(c, s, v), "What is there; empty if it is not known.")	\
+	F(string, how, J, plan_site_how(s), "How a thread goes past the trap.")
+
+FIELDS(site, const struct site *s, SITE, "An address that gets a trap.");
+
+#define PLACE(F)											\
+	F(address, offset, J, p->plan->entry, "As in the module's ELF file.")				\
+	F(address, address, J, p->plan->entry + p->module->bias, "In the process.")
+
+FIELDS(place, const struct planned *p, PLACE, "Where a function begins.");
+
+static void put_rule(const struct planned *p, struct field_value *v)
+{
+	char text[1024];
+
+	rule_format(p->plan->rule, text, sizeof(text));
+	strbuf_puts(&v->made, text);
+}
+
+static void put_build_id(const struct planned *p, struct field_value *v)
+{
+	char build_id[MODULE_BUILD_ID_TEXT];
+
+	strbuf_puts(&v->made, module_build_id(p->module, build_id));
+}
+
+static const char *family_of(const struct planned *p)
+{
+	return rule_is_scope(p->plan->rule) ? NULL : p->rules->families[p->plan->rule->family].name;
+}
+
+static size_t count_sites(const struct planned *p)
+{
+	return p->plan->kind == PLAN_NONE ? 0 : p->plan->nsites;
+}
+
+#define PLAN(F)												\
+	F(string, module, J, p->module->path, "Path of the file that has the function.")		\
+	F(made, build_id, J, put_build_id(p, v), "Hexadecimal; empty if the module has none.")		\
+	F(string, function, J, p->plan->function, "Its name.")						\
+	F(string, op, J, rule_op_name(p->plan->rule->op),						\
+	  "What the rule says of it: alloc, free, ref ...")						\
+	F(made, rule, J, put_rule(p, v), "The rule.")							\
+	F(string_or_null, family, J, family_of(p),							\
+	  "Of the rule; null for scopes (--in, --from, --until).")					\
+	F(string, plan, J, plan_kind_name(p->plan->kind),						\
+	  "exits, entry, entry-exits, entry-return, wrapper; none: it is not watched.")			\
+	F(real, stops, J, p->plan->stops, "How often a call stops its thread, the usual way.")		\
+	F(string, reason, J, p->plan->reason, "Why it is not watched.")					\
+	F(object_or_null(place), entry, J, p->plan->entry ? p : NULL, "null: its code was not found.")	\
+	F(list(site), sites, J, ARRAY(p->plan->sites, count_sites(p)), "Where it gets traps.")
+
+FIELDS(plan, const struct planned *p, PLAN, "A function, and how it is watched.");
+
+#define OFFER(F)											\
+	F(string, name, J, o->family->name, "For --family.")						\
+	F(uint, functions, J, o->found, "How many of its functions are there.")				\
+	F(string, module, J, o->module, "Name of the first file that has one.")
+
+FIELDS(offer, const struct offer *o, OFFER, "A family that could be watched in the process.");
+
+/*
+ * Of the whole, for the schema; it is printed piece by piece, as the plans of a module live no longer than
+ * that.
+ */
+static const struct field all_members[] = {
+	{ "mmattach", FIELD_OBJECT, .of = &fields_mmattach, .in = J, .what = "What printed this." },
+	{ "target", FIELD_OBJECT, .of = &fields_probed_process, .in = J, .what = "The process." },
+	{ "plans", FIELD_LIST, .of = &fields_plan, .in = J, .what = "Functions, and how they are watched." },
+	{ "families", FIELD_LIST, .of = &fields_offer, .in = J, .what = "Families that could be watched." },
+};
+
+const struct fields fields_probes = {
+	"probes", "Of mmattach probes --json.", all_members, sizeof(all_members) / sizeof(*all_members), NULL,
+};
+
+/* --- printing --- */
+
+static const struct field_source no_report;
 
 void probes_json_begin(struct probes_json *j, const struct target_info *t)
 {
 	struct strbuf *sb = &j->sb;
 
-	json_begin(sb);
+	json_key(sb, "{", "mmattach");
+	json_object_line(sb, &fields_mmattach, &no_report, j);
 	json_key(sb, ",\n", "target");
-	json_number(sb, "{", "pid", (uint64_t)t->pid);
-	json_string(sb, ", ", "comm", t->comm);
-	json_string(sb, ", ", "exe", t->exe);
-	strbuf_puts(sb, "}");
-	json_key(sb, ",\n", "plans");
-	strbuf_putc(sb, '[');
-}
-
-static void put_place(struct strbuf *sb, taddr addr, taddr bias)
-{
-	json_address(sb, "{", "offset", addr);
-	json_address(sb, ", ", "address", addr + bias);
-}
-
-static void put_site(struct strbuf *sb, const struct site *s, taddr bias, struct decoder *d)
-{
-	struct insn in;
-	bool known = decode(d, s->bytes, s->nbytes, s->addr + bias, &in) == 0;
-
-	put_place(sb, s->addr, bias);
-	json_string(sb, ", ", "kind", plan_site_role(s));
-	json_bool(sb, ", ", "return", s->flags & SITE_RETURN);
-	json_string(sb, ", ", "instruction", known ? in.text : NULL);
-	json_string(sb, ", ", "how", plan_site_how(s));
-	strbuf_putc(sb, '}');
-}
-
-static void put_rule(struct strbuf *sb, const struct ruleset *rs, const struct rule *r)
-{
-	char text[1024];
-
-	rule_format(r, text, sizeof(text));
-	json_string(sb, ", ", "op", rule_op_name(r->op));
-	json_string(sb, ", ", "rule", text);
-	json_key(sb, ", ", "family");
-	strbuf_json(sb, rule_is_scope(r) ? NULL : rs->families[r->family].name);
-}
-
-/* null for a function whose code was not found. */
-static void put_entry(struct strbuf *sb, const struct plan *p, taddr bias)
-{
-	json_key(sb, ", ", "entry");
-	if (!p->entry) {
-		strbuf_puts(sb, "null");
-		return;
-	}
-	put_place(sb, p->entry, bias);
-	strbuf_putc(sb, '}');
-}
-
-static void put_plan(struct strbuf *sb, const struct ruleset *rs, const struct module *m, struct decoder *d,
-		     const struct plan *p)
-{
-	char build_id[MODULE_BUILD_ID_TEXT];
-
-	json_string(sb, "{", "module", m->path);
-	json_string(sb, ", ", "build_id", module_build_id(m, build_id));
-	json_string(sb, ", ", "function", p->function);
-	put_rule(sb, rs, p->rule);
-	json_string(sb, ",\n   ", "plan", plan_kind_name(p->kind));
-	json_real(sb, ", ", "stops", p->stops);
-	json_string(sb, ", ", "reason", p->reason);
-	put_entry(sb, p, m->bias);
-	json_key(sb, ",\n   ", "sites");
-	strbuf_putc(sb, '[');
-	for (size_t i = 0; i < p->nsites && p->kind != PLAN_NONE; i++) {
-		json_next_line(sb, i, "    ");
-		put_site(sb, &p->sites[i], m->bias, d);
-	}
-	strbuf_puts(sb, "]}");
+	json_object_line(sb, &fields_probed_process, &no_report, t);
+	json_list(sb, ",\n", "plans");
 }
 
 void probes_json_module(struct probes_json *j, const struct ruleset *rs, const struct module *m,
 			struct decoder *d, const struct plan_set *set)
 {
 	for (size_t i = 0; i < set->n; i++) {
+		const struct planned its = { rs, m, d, &set->plans[i] };
+
 		json_next_line(&j->sb, j->nplans++, "  ");
-		put_plan(&j->sb, rs, m, d, &set->plans[i]);
+		json_object_line(&j->sb, &fields_plan, &no_report, &its);
 	}
 }
 
 static void begin_families(struct probes_json *j)
 {
 	strbuf_putc(&j->sb, ']');
-	json_key(&j->sb, ",\n", "families");
-	strbuf_putc(&j->sb, '[');
+	json_list(&j->sb, ",\n", "families");
 	j->has_families = true;
 }
 
@@ -106,10 +164,7 @@ void probes_json_offers(struct probes_json *j, const struct offers *offers)
 	begin_families(j);
 	for (size_t i = 0; i < offers->n; i++) {
 		json_next_line(&j->sb, i, "  ");
-		json_string(&j->sb, "{", "name", offers->all[i].family->name);
-		json_number(&j->sb, ", ", "functions", offers->all[i].found);
-		json_string(&j->sb, ", ", "module", offers->all[i].module);
-		strbuf_putc(&j->sb, '}');
+		json_object_line(&j->sb, &fields_offer, &no_report, &offers->all[i]);
 	}
 }
 

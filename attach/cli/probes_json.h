@@ -1,18 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes_json: what `mmattach probes --json` prints about a process, for programs:
- *
- *	{ "mmattach": {version, schema}, "target": {pid, comm, exe},
- *	  "plans":    [{module, build_id, function, op, rule, family, plan, stops, reason,
- *	                entry: {offset, address},
- *	                sites: [{offset, address, kind, return, instruction, how}]}],
- *	  "families": [{name, functions, module}] }
- *
- * plan: "exits", "entry", "entry-exits", "entry-return", "wrapper", or "none": then reason says why the
- * function is not watched, there are no sites, and there may be no entry (null). stops: how often a call
- * stops its thread on the usual path. kind: "entry", "exit", "scope"; return: the return address gets a trap
- * too, when it is first seen. offset is the address as in the module's ELF file. family is null for scopes
- * (--in, --from, --until). families: those that could be watched in the process.
+ * probes_json: what `mmattach probes --json` prints about a process, for programs: how each function is watched, and
+ * which families could be. The tables of its members are in probes_json.c.
  */
 #ifndef MM_PROBES_JSON_H
 #define MM_PROBES_JSON_H
@@ -26,6 +15,10 @@
 #include "attach/target/target.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "report/fields/field.h"
+
+/* Of the whole (report/fields/field.h). */
+extern const struct fields fields_probes;
 
 struct probes_json {
 	struct strbuf sb;	/* the owner calls strbuf_fini */

@@ -17,7 +17,7 @@
 #include "base/duration.h"
 #include "base/log.h"
 #include "heap/census_take.h"
-#include "heap/reach/dtvs.h"
+#include "heap/reach/loaderblocks.h"
 #include "heap/snapshot/backing.h"
 #include "report/model/scan.h"
 
@@ -148,7 +148,7 @@ static int count(const struct scan_live *sc)
 	if (r == 0)
 		r = census_take(sc->snapshot, sc->census);
 	if (r == 0)
-		r = dtvs_set_apart(sc->snapshot, sc->census);
+		r = loaderblocks_set_apart(sc->snapshot, sc->census);
 	if (r < 0)
 		log_error_errno(r, "cannot list the blocks of %d", sc->target->pid);
 	return r;

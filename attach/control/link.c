@@ -496,6 +496,14 @@ void link_pump(struct link *l, uint64_t until)
 		uprobe_pump(l->uprobe, until);
 }
 
+bool link_settle(struct link *l)
+{
+	if (!l->uprobe || !uprobe_unaccounted(l->uprobe))
+		return false;
+	uprobe_wait_left(l->uprobe);
+	return true;
+}
+
 void link_sleeps(struct link *l, bool sleeps)
 {
 	atomic_store(&l->shared->ring.sleeping, sleeps);

@@ -138,6 +138,12 @@ void link_signal(struct link *l, int sig);
  */
 void link_pump(struct link *l, uint64_t until);
 
+/*
+ * After link_leave, when the ring is read: are there hits of which no record was read? Then those that were about to be
+ * recorded are there now, and the ring is to be read again. What is missing after that is in the counts.
+ */
+bool link_settle(struct link *l);
+
 /* The reader is about to sleep until the bell, or has woken. */
 void link_sleeps(struct link *l, bool sleeps);
 

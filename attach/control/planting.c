@@ -249,6 +249,7 @@ int planting_plan(struct planting *p)
 		if (m->planned || m->gone || !m->img)
 			continue;
 		m->planned = true;
+		refused_returns_forget(&p->link->shared->refused_returns);
 		link_alive(p->link);
 		r = plan_one(p, m);
 		if (r == 0)
@@ -421,8 +422,10 @@ int planting_forget_gone(struct planting *p)
 				p->own.gone(p->own.ctx, first + n);
 			drop_waiting(p, first + n);
 		}
-		if (n)
+		if (n) {
+			refused_returns_forget(&p->link->shared->refused_returns);
 			r = link_forget(p->link, first, n);
+		}
 		if (r < 0)
 			return r;
 	}
@@ -433,6 +436,7 @@ void planting_forget_all(struct planting *p, int mem)
 {
 	link_forget_all(p->link);
 	skipped_functions_forget(&p->skipped);
+	refused_returns_forget(&p->link->shared->refused_returns);
 	p->nwaiting = 0;
 	p->nprobes = 0;
 	if (p->mem >= 0)
@@ -440,34 +444,67 @@ void planting_forget_all(struct planting *p, int mem)
 	p->mem = mem;
 }
 
-/* Two threads may have asked for the same trap before it was planted for either. */
-static bool is_planted_at(const struct planting *p, taddr addr)
+/* Its site, if it has one, is planted, or was refused. */
+static bool has_site_at(const struct planting *p, taddr addr, uint32_t *i)
 {
-	for (uint32_t i = 0; i < p->link->nsites; i++) {
-		if (p->link->used[i] && p->link->shared->sites[i].addr == addr && !p->sites[i].module->gone)
+	for (*i = 0; *i < p->link->nsites; ++*i)
+		if (p->link->used[*i] && p->link->shared->sites[*i].addr == addr && !p->sites[*i].module->gone)
 			return true;
-	}
 	return false;
 }
 
-int planting_return(struct planting *p, taddr ret, uint32_t entry)
+static int result_of(const struct planting *p, uint32_t i)
 {
-	const struct site *opened = &p->link->shared->sites[entry];
+	const int r = p->link->shared->plant_result[i];
+
+	return p->link->planted[i] ? 0 : r < 0 ? r : -ETIMEDOUT;
+}
+
+static int plant_return(struct planting *p, taddr ret, uint32_t entry)
+{
 	struct site_info info = p->sites[entry];
-	struct module *m = modules_find(p->modules, ret);
+	struct module *m;
 	struct site s;
+	uint32_t i;
 	int r;
 
-	if (is_planted_at(p, ret))
-		return 0;
-	if (!m || !m->img)
+	/* two threads may have asked for the same trap before it was planted for either */
+	if (has_site_at(p, ret, &i))
+		return result_of(p, i);
+	m = modules_find(p->modules, ret);
+	/* gone: what is there now is in no file, or not known yet */
+	if (!m || !m->img || m->gone)
 		return -ENOENT;
 	r = plan_return(m->img, p->decoder, ret - m->bias, &p->options, &s);
 	if (r < 0)
 		return r;
 	info.module = m;
-	r = add_site(p, &s, &info, opened->rule);
-	return r < 0 ? r : planting_plant(p);
+	r = new_site(p, &s, &info, p->link->shared->sites[entry].rule, &i);
+	if (r == 0)
+		r = planting_plant(p);
+	return r < 0 ? r : result_of(p, i);
+}
+
+/* What such a call allocates may have any address that was freed before. */
+static void note_unseen_end(struct planting *p, uint32_t entry)
+{
+	const struct rule *rule = &p->rules[p->link->shared->sites[entry].rule];
+
+	if (rule_allocates(rule))
+		p->unseen_allocs[rule->family] = true;
+}
+
+int planting_return(struct planting *p, taddr ret, uint32_t entry)
+{
+	const int r = plant_return(p, ret, entry);
+
+	if (r < 0)
+		note_unseen_end(p, entry);
+	if (r == -ENOMEM || r == -EPIPE || r == -ETIMEDOUT)
+		p->lost_returns++;
+	else if (r < 0)
+		refused_returns_add(&p->link->shared->refused_returns, ret);
+	return r;
 }
 
 bool planting_any(const struct planting *p)

@@ -68,7 +68,11 @@ struct planting {
 	 * no second free is called a double one
 	 */
 	bool *unseen_allocs;
-	uint64_t lost_returns;		/* calls whose end could not be trapped */
+	/*
+	 * calls whose end could not be trapped this time; those of which the keeper knows that it cannot be
+	 * are counted there (refused_returns.h)
+	 */
+	uint64_t lost_returns;
 	bool free_stacks;		/* frees carry a slice of stack too */
 	bool hold;			/* a hit that wants a stack holds its thread until it is released */
 	struct planting_own own;
@@ -129,7 +133,10 @@ must_check int planting_forget_gone(struct planting *p);
 /* The target exec'ed: nothing is planted any more. @mem: its new memory. */
 void planting_forget_all(struct planting *p, int mem);
 
-/* Plant a trap at return address @ret for calls entered at site @entry. 0; -EILSEQ and others: impossible. */
+/*
+ * Plant a trap at return address @ret for calls entered at site @entry. 0; -EILSEQ and others: impossible,
+ * which the keeper knows from now on, until modules come or go; -ENOMEM, -EPIPE, -ETIMEDOUT: not now.
+ */
 must_check int planting_return(struct planting *p, taddr ret, uint32_t entry);
 
 /* Is any probe watched that is not only a scope? */

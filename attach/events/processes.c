@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "attach/events/code_copies.h"
 #include "attach/events/recorder.h"
@@ -91,6 +92,42 @@ static uint64_t heap_size(const char *maps)
 	return sum;
 }
 
+/* Since Linux 6.2 the folder's size is their number; before, each entry is counted. 0: not known. */
+static uint64_t count_descriptors(pid_t pid)
+{
+	char path[64];
+	cleanup_closedir DIR *dir = NULL;
+	const struct dirent *d;
+	struct stat st;
+	uint64_t n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	if (stat(path, &st) == 0 && st.st_size > 0)
+		return (uint64_t)st.st_size;
+	dir = opendir(path);
+	while (dir && (d = readdir(dir)))
+		n += d->d_name[0] != '.';
+	return n;
+}
+
+uint64_t processes_busy_us(const char *stat)
+{
+	const char *rest = strrchr(stat, ')');
+	uint64_t user, kernel;
+
+	if (!rest || sscanf(rest, ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64 " %" SCNu64, &user,
+			    &kernel) != 2)
+		return 0;
+	return (user + kernel) * (1000000u / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static uint64_t read_busy_us(pid_t pid)
+{
+	cleanup_free char *stat = read_file(pid, "stat", STAT_MAX);
+
+	return stat ? processes_busy_us(stat) : 0;
+}
+
 bool processes_parse(const char *status, const char *maps, struct memory_point *out)
 {
 	*out = (struct memory_point){ 0 };
@@ -99,6 +136,8 @@ bool processes_parse(const char *status, const char *maps, struct memory_point *
 	(void)memory_limit_find(status, "RssFile", &out->file);
 	(void)memory_limit_find(status, "RssShmem", &out->shared);
 	(void)memory_limit_find(status, "VmSwap", &out->swapped);
+	(void)memory_limit_find(status, "VmSize", &out->mapped);
+	out->threads = processes_threads(status);
 	out->heap = maps ? heap_size(maps) : 0;
 	return true;
 }
@@ -151,6 +190,7 @@ static void read_name(pid_t pid, const char *status, char out[PROCESS_NAME])
 	free(text);
 }
 
+/* @maps: NULL between the first time and the last, when only what is cheap is read. */
 static void record(struct recorder *r, pid_t pid, const char *name, const char *status, const char *maps,
 		   uint64_t now_ns)
 {
@@ -162,6 +202,8 @@ static void record(struct recorder *r, pid_t pid, const char *name, const char *
 	if (!processes_parse(status, maps, &f.memory.point))
 		return;
 	f.memory.point.at_us = f.time_us;
+	f.memory.point.descriptors = maps ? count_descriptors(pid) : 0;
+	f.memory.point.busy_us = maps ? read_busy_us(pid) : 0;
 	recorder_put(r, &f);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * processes: how much memory the watched process and its children use over time: read from /proc once a
- * second, and recorded as MMT_MEMORY.
+ * processes: how much memory the watched process and its children use over time, and how many threads and open
+ * descriptors they have: read from /proc once a second, and recorded as MMT_MEMORY.
  *
  * Children are not watched, but this shows if one of them grows. At most MEMORY_CHILDREN of them are read,
  * the first that are found; children of threads other than the first are searched only at the beginning and
@@ -51,5 +51,6 @@ bool processes_parse(const char *status, const char *maps, struct memory_point *
 bool processes_is_child(const char *status, pid_t of);
 unsigned processes_threads(const char *status);		/* 0: not known */
 pid_t processes_parent(const char *stat);		/* of /proc/PID/stat; 0: not known */
+uint64_t processes_busy_us(const char *stat);		/* processor time, of all threads; 0: not known */
 
 #endif

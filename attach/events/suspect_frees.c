@@ -32,6 +32,22 @@ int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const struct suspec
 	return 0;
 }
 
+bool suspect_frees_set_done(struct suspect_frees *d, uint32_t tid)
+{
+	struct suspect_found *t = addrmap_get(&d->threads, tid);
+
+	for (size_t i = 0; t && !t->done && i < t->n; i++)
+		t->done = t->all[i].again;
+	return t && t->done;
+}
+
+bool suspect_frees_is_done(const struct suspect_frees *d, uint32_t tid)
+{
+	const struct suspect_found *t = addrmap_get(&d->threads, tid);
+
+	return t && t->done;
+}
+
 bool suspect_frees_take(struct suspect_frees *d, uint32_t tid, struct suspect_found *out)
 {
 	return addrmap_del(&d->threads, tid, out);

@@ -55,10 +55,10 @@ bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number)
 	char buf[RULE_VALUES_TAG];
 	bool unread = rule_values_tag(&x->values, buf, &tag) == TAGGED_UNREAD;
 	/* a wrapper called the function that was hit for its own caller: skip the wrapper's frame */
-	uint32_t skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER);
+	const struct tally_frames which = { .skip = x->rule->skip + (x->probe->kind == PLAN_WRAPPER) };
 
 	t->unread_tags += unread;
-	if (t->stack_of(t->stack_ctx, x->hit, x->site, skip, tag, number) == 0)
+	if (t->stack_of(t->stack_ctx, x->hit, x->site, &which, tag, number) == 0)
 		return true;
 	t->out_of_memory = true;
 	return false;
@@ -126,12 +126,22 @@ void tallied_free_with_pool(struct tally *t, const struct tallied *x, taddr addr
 	tallied_remember_gone(t, x, addr);
 }
 
+bool tallied_sees_allocs(const struct tally *t, const struct tallied *x)
+{
+	const bool *unseen = t->planting->unseen_allocs;
+
+	return !unseen || !unseen[x->family];
+}
+
 enum tallied_before tallied_freed_before(const struct tally *t, const struct tallied *x, taddr addr,
 					 struct released_by *by)
 {
 	if (!released_get(t->released, tallied_key(x, addr), by))
 		return FREED_NOT;
-	return by->stack == WITH_POOL ? FREED_WITH_POOL : FREED_BEFORE;
+	if (by->stack == WITH_POOL)
+		return FREED_WITH_POOL;
+	/* it was stored before an allocation of the family was missed for the first time */
+	return tallied_sees_allocs(t, x) ? FREED_BEFORE : FREED_NOT;
 }
 
 /* --- where the hit is --- */
@@ -182,4 +192,18 @@ uint64_t tallied_size(struct tally *t, const struct tallied *x)
 		return is_counted(t, x);
 	t->unread_sizes += !tallied_requested_size(x, &size);
 	return size;
+}
+
+#define CHUNK_LEAST 32u
+#define USER_END (1ull << 47)
+
+uint64_t tallied_freed_size(const struct tallied *x, uint32_t load, taddr addr)
+{
+	const uint64_t header = x->hit->loads[load], size = header & ~7ull;
+	const bool there = !(x->hit->head.flags & RECORD_CLOSES) && load >= x->rule->loads.n &&
+			   x->site->loads[load].base == SITE_BASE_ARG1 && x->hit->loads_read & 1u << load;
+
+	if (!there || size % 16 || size < CHUNK_LEAST || size >= USER_END || addr + size >= USER_END)
+		return 0;
+	return chunk_usable(header);
 }

@@ -65,6 +65,9 @@ enum tallied_before { FREED_NOT, FREED_BEFORE, FREED_WITH_POOL };
 enum tallied_before tallied_freed_before(const struct tally *t, const struct tallied *x, taddr addr,
 					 struct released_by *by);
 
+/* Are all allocations of the family seen? If not, what was freed may be allocated again (planting.h). */
+bool tallied_sees_allocs(const struct tally *t, const struct tallied *x);
+
 /* The stack of the hit, with the tag of its rule. false: no memory (t->out_of_memory). */
 bool tallied_stack(struct tally *t, const struct tallied *x, uint32_t *number);
 
@@ -82,5 +85,11 @@ bool tallied_requested_size(const struct tallied *x, uint64_t *size);
 
 /* The size of the allocated block; 1 for things that have no size. */
 uint64_t tallied_size(struct tally *t, const struct tallied *x);
+
+/*
+ * The size of the block that is being freed, by glibc's chunk header, which is @load of the site. 0: it was
+ * not read, or it is none that glibc writes.
+ */
+uint64_t tallied_freed_size(const struct tallied *x, uint32_t load, taddr addr);
 
 #endif

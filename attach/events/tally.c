@@ -152,8 +152,10 @@ void tally_hit(struct tally *t, const struct record_hit *hit)
 		return;
 	rule_values_read(hit, s, x.rule, wanted->probe == i, &x.values);
 	if (x.rule->op != RULE_FREE)
-		tally_settle_suspects(t, hit->head.tid, false);
-	if (is_of_ranges(t, &x))
+		tally_settle_suspects(t, hit->head.tid, SUSPECTS_REAL);
+	if (hit->head.flags & RECORD_UNOPENED)
+		tally_unopened(t, &x);
+	else if (is_of_ranges(t, &x))
 		tally_range(t, &x);
 	else
 		tally_by_rule(t, &x);
@@ -172,14 +174,26 @@ void tally_thread_end(struct tally *t, uint32_t tid)
 		addrmap_del(&t->forwarded, family << 32 | tid, NULL);
 	}
 	scope_thread_end(t->scope, tid);
-	tally_settle_suspects(t, tid, true);
+	tally_settle_suspects(t, tid, SUSPECTS_ITS_OWN);
+}
+
+/* Among what was lost may be the end of their threads, and another thread has the number of one that has ended. */
+static void settle_all_suspects(struct tally *t)
+{
+	uint32_t tid;
+
+	while (suspect_frees_any(&t->suspects, &tid))
+		tally_settle_suspects(t, tid, SUSPECTS_UNKNOWN);
 }
 
 void tally_gap(struct tally *t)
 {
+	settle_all_suspects(t);
 	/* the address of a pool that is condemned may be that of a new one, which was not seen */
 	tally_pools_settle(t);
 	released_clear(t->released);
+	t->lossy = true;
+	t->unsure_us = t->recorder->ledger.now_us;
 }
 
 #define AT_ONCE 4096
@@ -194,11 +208,16 @@ void tally_settle(struct tally *t)
 	tally_pools_settle(t);
 }
 
+static bool has_ended(const struct tally *t, uint32_t tid)
+{
+	return t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0;
+}
+
 void tally_end(struct tally *t)
 {
 	uint32_t tid;
 
 	tally_settle(t);
 	while (suspect_frees_any(&t->suspects, &tid))
-		tally_settle_suspects(t, tid, t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0);
+		tally_settle_suspects(t, tid, has_ended(t, tid) ? SUSPECTS_ITS_OWN : SUSPECTS_REAL);
 }

@@ -38,9 +38,15 @@
 #include "base/addrmap.h"
 #include "report/ledger/released.h"
 
-/* The number of the stack of a hit at @s, without @skip frames, tagged @tag (NULL: no tag). 0 or -ENOMEM. */
-typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip,
-			   const char *tag, uint32_t *number);
+/* Which frames of a hit become its stack: as struct backtrace_frames. */
+struct tally_frames {
+	uint32_t skip;
+	taddr returned;
+};
+
+/* The number of the stack of a hit at @s, tagged @tag (NULL: no tag). 0 or -ENOMEM. */
+typedef int tally_stack_of(void *ctx, const struct record_hit *hit, const struct site *s,
+			   const struct tally_frames *which, const char *tag, uint32_t *number);
 
 struct tally {
 	struct planting *planting;
@@ -49,6 +55,9 @@ struct tally {
 	tally_stack_of *stack_of;
 	void *stack_ctx;
 	struct scope *scope;
+	/* how large the block at @addr was that a function of @m freed, which is not glibc; 0: not known. Or NULL */
+	uint64_t (*freed_size)(void *ctx, const struct module *m, taddr addr);
+	void *freed_size_ctx;
 	struct addrmap reallocs;	/* family and tid -> struct realloc_open */
 	struct addrmap outside;		/* live blocks allocated out of scope: a set of tallied_key() */
 	struct addrmap forwarded;		/* family and tid -> struct forwarded_free */
@@ -58,8 +67,14 @@ struct tally {
 	struct ranges ranges[LEDGER_FAMILIES_MAX];	/* by family; used by families of ranges */
 	struct suspect_frees suspects;
 	pid_t pid;			/* the target; its first thread does not free its cache. 0: unknown */
-	/* calls that began before the watch may end unseen: nothing is called a double free */
+	/* calls may end unseen now: nothing is called a double free */
 	bool settling;
+	/*
+	 * Events were lost (tally_gap), the last time when the ledger's time was unsure_us. Blocks that are live
+	 * there since before that are unsure: they may have been freed, and their addresses may be other blocks'.
+	 */
+	bool lossy;
+	uint64_t unsure_us;
 	bool counting;			/* within --from and --until */
 	uint64_t events;		/* hits that counted */
 	uint64_t left_out;		/* ranges that were allocated out of scope */
@@ -82,7 +97,11 @@ void tally_hit(struct tally *t, const struct record_hit *hit);
 /* A thread ended: a realloc that it had begun will not end. */
 void tally_thread_end(struct tally *t, uint32_t tid);
 
-/* Events were lost: blocks that were freed before may have been allocated again since. */
+/*
+ * Events were lost. What is known of an address is unsure until an event of that address is seen: what was freed
+ * before may have been allocated again, and what is live in the ledger may have been freed. So a free is called a
+ * double one only if both frees were seen after the loss.
+ */
 void tally_gap(struct tally *t);
 
 /*

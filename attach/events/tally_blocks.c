@@ -15,10 +15,9 @@ static uint64_t thread_key(const struct tallied *x)
  */
 static void remember_freed(struct tally *t, const struct tallied *x, taddr addr, const struct released_by *by)
 {
-	const bool *unseen = t->planting->unseen_allocs;
 	const struct rule_family *f = &t->planting->set->families[x->family];
 
-	if (!t->settling && !f->refuses && !(unseen && unseen[x->family]))
+	if (!t->settling && !f->refuses && tallied_sees_allocs(t, x))
 		released_put(t->released, tallied_key(x, addr), by);
 	else if (f->pools || f->refuses)
 		tallied_remember_gone(t, x, addr);
@@ -38,6 +37,25 @@ static void put_alloc(struct tally *t, const struct tallied *x, taddr addr, uint
 	tallied_put(t, x, &f);
 }
 
+static uint64_t size_of_freed(const struct tally *t, const struct tallied *x, const struct suspect_free *d)
+{
+	if (d->size || x->probe->glibc || !t->freed_size)
+		return d->size;
+	return t->freed_size(t->freed_size_ctx, x->probe->module, d->addr);
+}
+
+static void put_older_size(struct tally *t, const struct tallied *x, const struct suspect_free *d)
+{
+	const uint64_t size = size_of_freed(t, x, d);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_OLDER, .time_us = d->time_us,
+		.place = { .size = size, .frees = 1, .bytes = size },
+	};
+
+	if (size)
+		tallied_put(t, x, &f);
+}
+
 static void put_suspect(struct tally *t, const struct tallied *x, const struct suspect_free *d)
 {
 	const struct fact f = {
@@ -49,6 +67,8 @@ static void put_suspect(struct tally *t, const struct tallied *x, const struct s
 	};
 
 	tallied_put(t, x, &f);
+	if (!d->again)
+		put_older_size(t, x, d);
 }
 
 static void put_aside(struct tally *t, const struct tallied *x, uint32_t kind, taddr addr, uint32_t stack)
@@ -86,6 +106,13 @@ static bool pool_is_known(const struct tallied *x)
 	return !x->rule->pool.n || rule_values_get(&x->values, &x->rule->pool, &pool);
 }
 
+/* A block may be there, at an address that may have been freed before. */
+static void unread_block(struct tally *t, const struct tallied *x)
+{
+	tallied_unread(t, x);
+	released_clear(t->released);
+}
+
 /* The block that the call allocated; false: none, or its address could not be read. */
 static bool allocated_block(struct tally *t, const struct tallied *x, taddr *ptr)
 {
@@ -100,7 +127,7 @@ static bool allocated_block(struct tally *t, const struct tallied *x, taddr *ptr
 	if (holds == HOLDS_NOT)
 		return false;
 	if (holds == HOLDS_UNREAD || !rule_values_get(&x->values, &x->rule->ptr, ptr) || !pool_is_known(x)) {
-		tallied_unread(t, x);
+		unread_block(t, x);
 		return false;
 	}
 	/* 0 is not a block, unless the rule has its own condition for what counts: descriptors begin at 0 */
@@ -114,7 +141,7 @@ static bool second_block(struct tally *t, const struct tallied *x, taddr *ptr)
 		return false;
 	if (rule_values_get(&x->values, &x->rule->also, ptr))
 		return true;
-	tallied_unread(t, x);
+	unread_block(t, x);
 	return false;
 }
 
@@ -139,52 +166,109 @@ void tally_alloc(struct tally *t, const struct tallied *x)
 		add_or_forget(t, x, ptr);
 }
 
+/* Events were lost since the block was allocated. */
+static bool is_unsure(const struct tally *t, const struct live_block *b)
+{
+	return t->lossy && b->birth_us <= t->unsure_us;
+}
+
+/* What it has allocated is not counted: the loss is. But the address is known to be a block's again. */
+void tally_unopened(struct tally *t, const struct tallied *x)
+{
+	struct live_block b;
+	taddr ptr;
+
+	if (!rule_allocates(x->rule))
+		return;
+	if (x->rule->also.n || !rule_values_get(&x->values, &x->rule->ptr, &ptr))
+		released_clear(t->released);
+	else if (ptr && (!tallied_is_live(t, x, ptr, &b) || is_unsure(t, &b)))
+		tallied_forget(t, x, ptr);
+}
+
 /* --- frees that may be the allocator's own --- */
 
-void tally_settle_suspects(struct tally *t, uint32_t tid, bool ended)
+/* true: it counts. */
+static bool settle_suspect(struct tally *t, const struct tallied *x, const struct suspect_free *d,
+			   enum suspects_are what)
+{
+	if (what == SUSPECTS_REAL || (what == SUSPECTS_UNKNOWN && !d->again)) {
+		put_suspect(t, x, d);
+		return true;
+	}
+	if (!d->again)
+		released_remove(t->released, tallied_key(x, d->addr));
+	return false;
+}
+
+void tally_settle_suspects(struct tally *t, uint32_t tid, enum suspects_are what)
 {
 	struct tallied x = { 0 };
 	struct suspect_found d;
 
 	if (!suspect_frees_take(&t->suspects, tid, &d))
 		return;
-	ended &= (pid_t)tid != t->pid;
+	if ((pid_t)tid == t->pid)
+		what = SUSPECTS_REAL;
 	x.probe = &t->planting->probes[d.probe];
 	x.family = x.probe->rule->family;
 	for (size_t i = 0; i < d.n; i++) {
-		if (!ended)
-			put_suspect(t, &x, &d.all[i]);
-		else if (!d.all[i].again)
-			released_remove(t->released, tallied_key(&x, d.all[i].addr));
-	}
-	if (ended) {
-		x.probe->hits -= d.n;
-		t->events -= d.n;
+		if (settle_suspect(t, &x, &d.all[i], what))
+			continue;
+		x.probe->hits--;
+		t->events--;
 	}
 	suspect_found_fini(&d);
 }
 
-static void free_live(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, uint32_t alloc)
+/* A thread that frees a live block is not at its end, or is done with its cache. */
+static void not_in_its_cache(struct tally *t, uint32_t tid)
+{
+	if (!suspect_frees_set_done(&t->suspects, tid))
+		tally_settle_suspects(t, tid, SUSPECTS_REAL);
+}
+
+/* If the block is unsure, it may be in the thread's cache. */
+static void free_live(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by, const struct live_block *b)
 {
 	if (t->counting) {
-		tally_settle_suspects(t, x->hit->head.tid, false);
+		if (!is_unsure(t, b))
+			not_in_its_cache(t, x->hit->head.tid);
 		tallied_put_free(t, x, ptr, by);
 	} else {
 		tallied_forget(t, x, ptr);
 	}
-	remember_freed(t, x, ptr, &(struct released_by){ by, alloc });
+	remember_freed(t, x, ptr, &(struct released_by){ by, b->stack + 1 });
 }
 
 /* The allocation was not counted, so the free is not either. */
 static void free_outside(struct tally *t, const struct tallied *x, taddr ptr)
 {
-	tally_settle_suspects(t, x->hit->head.tid, false);
+	if (!t->lossy)
+		not_in_its_cache(t, x->hit->head.tid);
 	remember_freed(t, x, ptr, &(struct released_by){ FACT_NONE, FACT_NONE });
+}
+
+static void set_aside(struct tally *t, const struct tallied *x, const struct suspect_free *d)
+{
+	const uint32_t tid = x->hit->head.tid;
+
+	if (suspect_frees_is_done(&t->suspects, tid) && !d->again) {
+		put_suspect(t, x, d);
+		return;
+	}
+	if (suspect_frees_is_done(&t->suspects, tid))
+		tally_settle_suspects(t, tid, SUSPECTS_REAL);
+	if (suspect_frees_add(&t->suspects, tid, d, x->probe - t->planting->probes) < 0)
+		t->out_of_memory = true;
 }
 
 static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint32_t by)
 {
-	struct suspect_free d = { .addr = ptr, .time_us = tallied_time(t, x), .stack = by };
+	struct suspect_free d = {
+		.addr = ptr, .time_us = tallied_time(t, x), .stack = by,
+		.size = tallied_freed_size(x, SITE_CHUNK, ptr),
+	};
 
 	d.again = tallied_freed_before(t, x, ptr, &d.before) == FREED_BEFORE;
 	if (!d.again)
@@ -193,8 +277,8 @@ static void free_other(struct tally *t, const struct tallied *x, taddr ptr, uint
 		return;
 	if (!x->probe->glibc)
 		put_suspect(t, x, &d);
-	else if (suspect_frees_add(&t->suspects, x->hit->head.tid, &d, x->probe - t->planting->probes) < 0)
-		t->out_of_memory = true;
+	else
+		set_aside(t, x, &d);
 }
 
 /*
@@ -263,7 +347,7 @@ void tally_free(struct tally *t, const struct tallied *x)
 		tallied_count(t, x);
 	by = tallied_freeing_stack(t, x);
 	if (tallied_is_live(t, x, ptr, &b))
-		free_live(t, x, ptr, by, b.stack + 1);
+		free_live(t, x, ptr, by, &b);
 	else
 		free_other(t, x, ptr, by);
 }
@@ -274,7 +358,9 @@ static void look_up_old(struct tally *t, const struct tallied *x, taddr old, str
 {
 	struct live_block b;
 
-	*o = (struct realloc_open){ .addr = old, .was = REALLOC_OLD };
+	*o = (struct realloc_open){
+		.addr = old, .was = REALLOC_OLD, .size = tallied_freed_size(x, SITE_OLD_CHUNK, old),
+	};
 	if (tallied_is_live(t, x, old, &b)) {
 		o->was = REALLOC_LIVE;
 		o->alloc = b.stack + 1;
@@ -326,7 +412,7 @@ static bool realloc_freed(struct tally *t, const struct tallied *x, const struct
 	const struct suspect_free d = {
 		.addr = o->addr, .time_us = tallied_time(t, x), .stack = by,
 		.again = o->was == REALLOC_FREED,
-		.before = o->before,
+		.before = o->before, .size = o->size,
 	};
 	taddr key = tallied_key(x, o->addr);
 	struct released_by first;
@@ -346,21 +432,32 @@ static bool realloc_freed(struct tally *t, const struct tallied *x, const struct
 	return true;
 }
 
+/*
+ * The hit at its entry was lost. When the old block was freed is not known: if the address has been another block's
+ * since the loss, or is free again, that is not changed. true: a free that counts.
+ */
+static bool end_unopened_realloc(struct tally *t, const struct tallied *x, taddr old, uint32_t by)
+{
+	struct realloc_open o;
+	struct live_block b;
+
+	if (tallied_is_live(t, x, old, &b)) {
+		if (!is_unsure(t, &b))
+			return false;
+		free_live(t, x, old, by, &b);
+		return t->counting;
+	}
+	look_up_old(t, x, old, &o);
+	return o.was != REALLOC_FREED && realloc_freed(t, x, &o, by);
+}
+
 /* true: a free that counts. */
 static bool end_realloc(struct tally *t, const struct tallied *x, taddr old, bool released, uint32_t by)
 {
 	struct realloc_open o;
 
-	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old) {
-		/* the hit at its entry was lost */
-		if (!released)
-			return false;
-		look_up_old(t, x, old, &o);
-		if (o.was == REALLOC_LIVE) {
-			free_live(t, x, old, by, o.alloc);
-			return t->counting;
-		}
-	}
+	if (!addrmap_del(&t->reallocs, thread_key(x), &o) || o.addr != old)
+		return released && end_unopened_realloc(t, x, old, by);
 	if (released)
 		return realloc_freed(t, x, &o, by);
 	realloc_failed(t, x, &o);

@@ -8,6 +8,7 @@
 /* The old block of a realloc under way. */
 struct realloc_open {
 	taddr addr;
+	uint64_t size;			/* if it is older: 0: not known */
 	uint32_t alloc;			/* the stack that allocated it: number + 1 or FACT_NONE */
 	struct released_by before;
 	enum { REALLOC_LIVE, REALLOC_OLD, REALLOC_FREED, REALLOC_OUTSIDE } was;
@@ -23,7 +24,16 @@ void tally_alloc(struct tally *t, const struct tallied *x);
 void tally_realloc(struct tally *t, const struct tallied *x);
 void tally_free(struct tally *t, const struct tallied *x);
 
-/* Settle the suspect frees of thread @tid: they are what they look like, or (@ended) the allocator's own. */
-void tally_settle_suspects(struct tally *t, uint32_t tid, bool ended);
+/* What is allocated at the end of a call whose beginning was lost. */
+void tally_unopened(struct tally *t, const struct tallied *x);
+
+enum suspects_are {
+	SUSPECTS_REAL,		/* what they look like */
+	SUSPECTS_ITS_OWN,	/* the allocator's own: the thread has ended */
+	SUSPECTS_UNKNOWN,	/* either, as events were lost: none of them is called a double free */
+};
+
+/* Settle the suspect frees of thread @tid. */
+void tally_settle_suspects(struct tally *t, uint32_t tid, enum suspects_are what);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/keeper/hold.h"
 
+#include "attach/keeper/served.h"
+
 void hold_begin(struct keeper *k, struct tracee *t, bool pending, bool for_stack)
 {
 	/* first: if we crash from here on, the code that leaves must know whether the thread is at a trap */
@@ -17,13 +19,8 @@ void hold_begin(struct keeper *k, struct tracee *t, bool pending, bool for_stack
 
 void hold_end(struct keeper *k, struct tracee *t)
 {
-	struct shared_counts *counts = &k->shared->counts;
-
 	atomic_store(&k->shared->hold[t - k->threads.all], 0);
-	atomic_fetch_add_explicit(&counts->served_ns, keeper_clock_ns() - t->seen_ns, memory_order_relaxed);
-	if (t->has_hit)
-		atomic_fetch_add_explicit(&counts->hit_served_ns, keeper_clock_ns() - t->seen_ns,
-					  memory_order_relaxed);
+	served_add(k, t, t->seen_ns);
 	k->held--;
 	budget_waited(k, t);
 }

@@ -7,6 +7,7 @@
 #include "attach/keeper/newproc.h"
 #include "attach/keeper/notify.h"
 #include "attach/keeper/pause/exit_hold.h"
+#include "attach/keeper/served.h"
 #include "attach/keeper/traps/hit.h"
 #include "attach/keeper/traps/step.h"
 
@@ -192,22 +193,10 @@ static bool serve_charged(struct keeper *k, struct tracee *t)
 
 /* --- all of them --- */
 
-/* Stops that end now: how many, and the sum of the times at which they were seen. */
-struct served {
-	uint64_t n, seen_ns;
-};
-
-static void add_served(struct served *s, uint64_t seen_ns)
-{
-	s->n++;
-	s->seen_ns += seen_ns;
-}
-
 void serve_queue(struct keeper *k)
 {
 	pid_t last = 0;
 	uint32_t n = k->nqueue, left = 0;
-	struct served all = { 0 }, hits = { 0 };
 
 	k->nwaiting = 0;
 	fair_begin_round(&k->fair, &k->threads, k->now_ns);
@@ -229,9 +218,7 @@ void serve_queue(struct keeper *k)
 			k->queue[left++] = k->queue[i];
 			continue;
 		}
-		add_served(&all, since);
-		if (t->has_hit)
-			add_served(&hits, since);
+		served_add(k, t, since);
 		if (ring_is_crowded(&k->shared->ring))
 			notify_bell(k);
 	}
@@ -241,15 +228,6 @@ void serve_queue(struct keeper *k)
 	k->nqueue = left;
 	if (k->paid && !left && !k->held)
 		budget_quiet(k, last);
-	if (all.n) {
-		struct shared_counts *counts = &k->shared->counts;
-		const uint64_t now = keeper_clock_ns();
-
-		atomic_fetch_add_explicit(&counts->served_ns, all.n * now - all.seen_ns,
-					  memory_order_relaxed);
-		atomic_fetch_add_explicit(&counts->hit_served_ns, hits.n * now - hits.seen_ns,
-					  memory_order_relaxed);
-	}
 	/* the controller may take our processor when it wakes: no thread waits for us now */
 	if (n && ring_used(&k->shared->ring))
 		notify_bell(k);

@@ -23,6 +23,8 @@
 #include "attach/keeper/traps/trap.h"
 #include "base/stall_timer.h"
 
+#define SEEN_BLOCKS 4096u
+
 /* Asking again before sleeping (wait_stops.c, spin), as long as that pays. */
 struct spin {
 	uint32_t score;			/* how often it found a stopped thread, of 1024 */
@@ -130,6 +132,9 @@ struct keeper {
 	uint32_t nnew;			/* queued threads that were found while others were served */
 	uint32_t nwaiting;		/* queued threads that wait for their peers, not for ring space */
 	struct walked walked;
+	/* blocks that were allocated lately, each where its address leads to; 0: none (traps/hit_record.c) */
+	taddr seen[SEEN_BLOCKS];
+	bool has_scopes;		/* what is counted begins or ends at sites */
 	bool chained;			/* shared->chained, read once for each hit, */
 	struct chain_plan chain;	/* and our copy of shared->chain */
 	struct chain_pages chain_pages;

@@ -85,6 +85,7 @@ struct tracee {
 	int status;		/* STOPPED: wait status, not served yet */
 	uint32_t hits;
 	bool has_hit;		/* ever */
+	uint64_t first_hit_ns, served_ns; /* when it was first, and for how long it was stopped since (served.h) */
 	struct {
 		uint32_t n;
 		taddr rip, sp;

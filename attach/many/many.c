@@ -169,8 +169,8 @@ static bool is_needed(void *ctx, pid_t pid)
 	return false;
 }
 
-/* A copy that is too young to be chosen by a look, and has recorded much already. */
-static int enqueue_early(struct many *m, pid_t pid)
+/* A copy that no look has chosen yet. */
+static int enqueue_copy(struct many *m, pid_t pid)
 {
 	struct choice_found p = { .pid = pid, .later = true };
 	struct procstat st;
@@ -188,14 +188,15 @@ static int enqueue_early(struct many *m, pid_t pid)
 	return r;
 }
 
-static int look_at_crowded(struct many *m)
+static int look_at_copies(struct many *m)
 {
+	const uint64_t now_ns = clock_ns();
 	uint32_t i = 0;
 	pid_t pid;
 	int r = 0;
 
-	while (r == 0 && (pid = slotted_crowded(m->members.slots, &i)))
-		r = enqueue_early(m, pid);
+	while (r == 0 && (pid = slotted_due(m->members.slots, &i, now_ns)))
+		r = enqueue_copy(m, pid);
 	return r;
 }
 
@@ -391,7 +392,7 @@ static int follow(struct many *m)
 	int r = adopt_program(m);
 
 	if (r == 0)
-		r = look_at_crowded(m);
+		r = look_at_copies(m);
 	if (r < 0 || !m->opt->follow || now < m->next_look)
 		return r;
 	if (now >= m->next_fit) {
@@ -418,7 +419,7 @@ static int watch_all(struct many *m)
 		if (is_over(m))
 			m->ends = true;
 		else
-			wait_for_news(m, timeout_ms);
+			wait_for_news(m, slotted_due_ms(m->members.slots, clock_ns(), timeout_ms));
 	}
 	statusline_erase();
 	m->ends = true;
@@ -496,13 +497,24 @@ static bool any_watched(const struct many *m)
 	return false;
 }
 
+/*
+ * How many had ended before they were attached to, at least: what looks have seen, or what keepers have; some are
+ * in both.
+ */
+static uint64_t brief(const struct many *m)
+{
+	const uint64_t missed = m->members.slots ? atomic_load(&m->members.slots->missed) : 0;
+
+	return m->choice.brief > missed ? m->choice.brief : missed;
+}
+
 static int report(struct many *m)
 {
 	if (!any_watched(m) && !m->opt->program)
-		return many_report_none(&m->report, m->choice.brief);
+		return many_report_none(&m->report, brief(m));
 	if (!any_watched(m))
 		return 1;	/* logged */
-	return many_report_print(&m->report, &m->members, &m->folder, m->choice.brief);
+	return many_report_print(&m->report, &m->members, &m->folder, brief(m));
 }
 
 /* Late: nothing removes an empty one if we are killed before the first watch. */

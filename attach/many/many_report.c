@@ -156,7 +156,8 @@ static int note_brief(struct ledger *l, uint64_t brief)
 		.kind = MMT_INFO, .info = MMT_NOTE, .note = text,
 	};
 
-	snprintf(text, sizeof(text), "at least %" PRIu64 " processes had ended before they were attached to", brief);
+	snprintf(text, sizeof(text), "at least %" PRIu64 " %s had ended before %s attached to", brief,
+		 brief == 1 ? "process" : "processes", brief == 1 ? "it was" : "they were");
 	return brief ? ledger_take(l, &note) : 0;
 }
 

@@ -29,6 +29,7 @@ int members_open(struct members *m)
 	int r = 0;
 
 	m->turns[0] = m->turns[1] = -1;
+	member_prepare();
 	m->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (m->bell < 0 || pipe2(m->turns, O_CLOEXEC | O_NONBLOCK) < 0 ||
 	    write(m->turns[1], "abc", TURNS) != TURNS) {

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
+#define OVERDUE_MS 10
 #define LEFT_S 25	/* of a keeper that lives, none is OFFERED or CLAIMED for so long (copies.c) */
 
 /* All of it, and what a keeper has for it. */
@@ -108,15 +109,37 @@ struct slot *slotted_find(struct slots *all, pid_t pid)
 	return s && !atomic_load(&s->closed) ? s : NULL;
 }
 
-pid_t slotted_crowded(struct slots *all, uint32_t *i)
+static uint64_t due_in_ns(const struct slot *s, uint64_t now_ns)
+{
+	const uint64_t due_ns = s->born_ns + SLOTTED_DUE_NS;
+
+	return atomic_load(&s->crowded) || due_ns <= now_ns ? 0 : due_ns - now_ns;
+}
+
+pid_t slotted_due(struct slots *all, uint32_t *i, uint64_t now_ns)
 {
 	while (all && *i < SLOTS) {
 		const struct slot *s = &all->all[(*i)++];
 
-		if (atomic_load(&s->state) == SLOT_OFFERED && atomic_load(&s->crowded))
+		if (atomic_load(&s->state) == SLOT_OFFERED && !due_in_ns(s, now_ns))
 			return s->pid;
 	}
 	return 0;
+}
+
+int slotted_due_ms(struct slots *all, uint64_t now_ns, int most)
+{
+	for (uint32_t i = 0; all && i < SLOTS; i++) {
+		uint64_t ms;
+
+		if (atomic_load(&all->all[i].state) != SLOT_OFFERED)
+			continue;
+		ms = due_in_ns(&all->all[i], now_ns) / 1000000 + 1;
+		/* due, and was not claimed: its keeper was killed, and it stays for long */
+		ms = ms > 1 ? ms : OVERDUE_MS;
+		most = ms < (uint64_t)most ? (int)ms : most;
+	}
+	return most;
 }
 
 /*

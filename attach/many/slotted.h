@@ -36,8 +36,15 @@ bool slotted_claim(struct slots *all, pid_t pid);
 /* The slot in which it was claimed, and which nothing reads yet; or NULL. */
 struct slot *slotted_find(struct slots *all, pid_t pid);
 
-/* The next copy, from *@i on, that has recorded so much that its watch should begin; 0: there is none. */
-pid_t slotted_crowded(struct slots *all, uint32_t *i);
+/*
+ * The next copy, from *@i on, whose watch should begin: it is SLOTTED_DUE_NS old, or has recorded much. 0: there
+ * is none. A look at /proc would find it later, or, if its parent has ended, not at all.
+ */
+#define SLOTTED_DUE_NS 100000000u
+pid_t slotted_due(struct slots *all, uint32_t *i, uint64_t now_ns);
+
+/* After how many milliseconds one is due, if that is less than @most; else @most. */
+int slotted_due_ms(struct slots *all, uint64_t now_ns, int most);
 
 /*
  * Free the slots that were claimed for processes which are neither watched nor to be: @needed; and those of

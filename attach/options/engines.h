@@ -8,7 +8,7 @@
 enum engine {
 	ENGINE_PTRACE,		/* the keeper stops the thread */
 	ENGINE_UPROBE,		/* a BPF program in the kernel */
-	ENGINE_AUTO,		/* uprobe where that is possible, else ptrace */
+	ENGINE_AUTO,		/* uprobe where that is possible and sees all that ptrace does, else ptrace */
 	/* uprobe, in one of the ways that kernels have */
 	ENGINE_UPROBE_SESSION,
 	ENGINE_UPROBE_MULTI,

@@ -95,6 +95,14 @@ const struct help_topic help_topics[] = {
 	  .examples = { { "mmattach repair 1234", "" } },
 	  .text = "Every byte that is restored is listed. Never kill mm-keeper with SIGKILL: after\n"
 		  "that, a thread that runs into a trap ends its process.\n" },
+	{ .name = "formats", .what = "list the forms of a report, and what each is for",
+	  .command = COMMAND_FORMATS, .usage = "mmattach formats [json|csv|schema]",
+	  .examples = {
+		  { "mmattach formats json", "what each member of JSON is" },
+		  { "mmattach formats csv", "what each column is" },
+		  { "mmattach formats schema", "a JSON Schema, to check reports with" },
+	  },
+	  .text = "A format that is not made of scans or of comparisons refuses these.\n" },
 	{ .name = "gdb", .what = "a watch from inside gdb",
 	  .command = COMMAND_GDB, .usage = "in gdb: source gdbscripts/mmleak.py, then mmleak start [options]",
 	  .text = "The script starts `mmattach gdb --fds ... -p PID`. doc/gdb.md has more.\n" },

@@ -19,6 +19,7 @@
 #define BUDGET_OF_VALUES "each|all"
 #define BY_VALUES "group|process"
 #define IMPORT_VALUES "mmleak|mtrace"
+#define FORMATS_VALUES "json|csv|schema"
 
 /* Say what is wrong; returns -EINVAL, for `return usage_refuse(...)`. */
 int usage_refuse(struct usage_error *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

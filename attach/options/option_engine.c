@@ -80,6 +80,15 @@ int option_engine_check_rules(const struct options *o, bool inside)
 	return -EINVAL;
 }
 
+const char *option_engine_asked(const struct options *o)
+{
+	if (o->engine == ENGINE_AUTO)
+		return "auto";
+	if (o->engine == ENGINE_PTRACE)
+		return o->engine_given ? "ptrace" : NULL;
+	return "uprobe";
+}
+
 const char *option_engine_way(const struct options *o)
 {
 	return o->engine == ENGINE_UPROBE_SESSION ? "session" : o->engine == ENGINE_UPROBE_MULTI ? "multi" :

@@ -17,6 +17,9 @@ const char *option_engine_why_not(const struct options *o);
 /* The rules may ask for what it cannot do, too. @inside: --in, or an `in` rule. 0, or -EINVAL (logged). */
 must_check int option_engine_check_rules(const struct options *o, bool inside);
 
+/* "ptrace", "uprobe" in whatever way, "auto"; NULL: no engine was named. */
+const char *option_engine_asked(const struct options *o);
+
 /* The way that --engine asks for: "session", "multi", "perf"; NULL: any. */
 const char *option_engine_way(const struct options *o);
 

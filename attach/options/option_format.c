@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/options/option_format.h"
 
+#include <string.h>
 #include <unistd.h>
 
 #include "attach/options/option_arg.h"
@@ -26,6 +27,14 @@ static report_format_is *fits(enum command command)
 	default:
 		return report_format_of_watch;
 	}
+}
+
+bool option_format_takes(enum command command, const char *name)
+{
+	for (const struct report_format *const *f = report_formats; *f; f++)
+		if (!strcmp((*f)->name, name))
+			return fits(command)(*f);
+	return false;
 }
 
 static int check_binary(const struct options *o, struct usage_error *err)

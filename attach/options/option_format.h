@@ -10,6 +10,7 @@
 
 /* The handler, for option_table. */
 int option_format(struct options *o, const char *arg, struct usage_error *err);
+bool option_format_takes(enum command command, const char *name);
 
 /* Has the format a report of what the command finds? 0, or -EINVAL with @err filled. */
 must_check int option_format_check(const struct options *o, struct usage_error *err);

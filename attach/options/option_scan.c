@@ -63,6 +63,12 @@ int option_who_points_at(struct options *o, const char *arg, struct usage_error 
 	return ret == -EINVAL ? suggest_verdict(arg, strlen(arg), VERDICT_POSSIBLE, err) : ret;
 }
 
+/* Only a watch knows the stacks of the blocks of a verdict. */
+bool option_who_points_at_takes(enum command command, const char *alternative)
+{
+	return command != COMMAND_SCAN || verdict_called(alternative, strlen(alternative)) == VERDICT_COUNT;
+}
+
 int option_verdicts(struct options *o, const char *arg, struct usage_error *err)
 {
 	unsigned which;

@@ -17,6 +17,7 @@ int option_max_pause(struct options *o, const char *arg, struct usage_error *err
 int option_core(struct options *o, const char *arg, struct usage_error *err);
 int option_exe(struct options *o, const char *arg, struct usage_error *err);
 int option_who_points_at(struct options *o, const char *arg, struct usage_error *err);
+bool option_who_points_at_takes(enum command command, const char *alternative);
 int option_show(struct options *o, const char *arg, struct usage_error *err);
 int option_with_trace(struct options *o, const char *arg, struct usage_error *err);
 

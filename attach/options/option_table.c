@@ -178,9 +178,10 @@ const struct option_line option_table[] = {
 	  "without it: until Ctrl-C, SIGTERM or the target's end" },
 	{ "engine", 0, "ENGINE", FOR_WATCH, ABOUT_BUDGET, option_engine, 0,
 	  "how calls are seen (ptrace)\n"
-	  "ptrace: the thread is stopped; uprobe: in the kernel,\n"
+	  "ptrace: the thread is stopped (if none is given and\n"
+	  "that would harm it, uprobe); uprobe: in the kernel,\n"
 	  "which costs much less; needs root, or CAP_BPF and\n"
-	  "CAP_PERFMON; auto: uprobe if possible; the ways of\n"
+	  "CAP_PERFMON; auto: uprobe if it sees all; the ways of\n"
 	  "kernels: uprobe-session, uprobe-multi, uprobe-perf" },
 	{ "sample", 0, "SIZE", FOR_WATCH, ABOUT_BUDGET, option_sample, 0,
 	  "record one block for each SIZE allocated, by uprobes\n"
@@ -272,7 +273,7 @@ const struct option_line option_table[] = {
 	{ "lose-sigtrap", 0, NULL, FOR_WATCH | FOR_TOP, ABOUT_TARGET, FLAG(lose_sigtrap),
 	  "watch a target that handles or ignores SIGTRAP\n"
 	  "a trap may reset its handling of SIGTRAP for good, so\n"
-	  "it is refused otherwise" },
+	  "ptrace is refused otherwise" },
 	{ "output", 'o', "FILE", FOR_LIVE | FOR_FILES | FOR_SCAN | FOR_TOP, ABOUT_TRACE, option_output, 0,
 	  "write the trace, or the report, to FILE\n"
 	  "of report, diff and scan: the report, instead of to\n"
@@ -351,7 +352,8 @@ const struct option_line option_table[] = {
 	  "exit with N if the report has leaks or double frees\n"
 	  "leaks: what is lost, what has no verdict, references\n"
 	  "too many, with --budget what leaks (not what may);\n"
-	  "of scan: what is lost" },
+	  "of scan: what is lost; in a watch also if functions\n"
+	  "that allocate could not be watched" },
 	{ "verdicts", 0, VERDICTS_VALUES, FOR_LIVE | FOR_SCAN | FOR_TOP, ABOUT_VERDICTS, option_verdicts, 0,
 	  "find out at the end which blocks are lost (auto)\n"
 	  "the process is stopped once; auto: if that is\n"
@@ -408,3 +410,40 @@ const struct option_line option_table[] = {
 
 _Static_assert(sizeof(option_table) / sizeof(option_table[0]) <= OPTION_LINES_MAX, "options.c");
 const size_t option_count = sizeof(option_table) / sizeof(option_table[0]);
+
+/* Options of which some command takes only some of the alternatives. */
+static const struct limited {
+	const char *name;
+	bool (*takes)(enum command command, const char *alternative);
+} limited[] = {
+	{ "format", option_format_takes }, { "who-points-at", option_who_points_at_takes },
+};
+
+static const struct limited *limits_of(const struct option_line *line)
+{
+	for (size_t i = 0; i < sizeof(limited) / sizeof(limited[0]); i++)
+		if (!strcmp(limited[i].name, line->name))
+			return &limited[i];
+	return NULL;
+}
+
+const char *option_argument(const struct option_line *line, enum command command,
+			    char text[OPTION_ARGUMENT_MAX])
+{
+	const struct limited *its = limits_of(line);
+	size_t n = 0;
+
+	if (!its)
+		return line->arg;
+	text[0] = '\0';
+	for (const char *at = line->arg; *at; at += strspn(at, "|")) {
+		const size_t length = strcspn(at, "|");
+		char word[OPTION_ARGUMENT_MAX];
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, at);
+		if (its->takes(command, word) && n < OPTION_ARGUMENT_MAX)
+			n += (size_t)snprintf(text + n, OPTION_ARGUMENT_MAX - n, "%s%s", n ? "|" : "", word);
+		at += length;
+	}
+	return text;
+}

@@ -17,13 +17,14 @@ enum {
 	FOR_REPORT = 1 << COMMAND_REPORT, FOR_DIFF = 1 << COMMAND_DIFF, FOR_SHRINK = 1 << COMMAND_SHRINK,
 	FOR_IMPORT = 1 << COMMAND_IMPORT, FOR_GDB = 1 << COMMAND_GDB, FOR_SCAN = 1 << COMMAND_SCAN,
 	FOR_TOP = 1 << COMMAND_TOP, FOR_MERGE = 1 << COMMAND_MERGE,
+	FOR_FORMATS = 1 << COMMAND_FORMATS,
 };
 #define FOR_TARGET (FOR_WATCH | FOR_PROBES)
 #define FOR_FILES (FOR_REPORT | FOR_DIFF | FOR_SHRINK | FOR_MERGE | FOR_IMPORT)
 #define FOR_LIVE (FOR_WATCH | FOR_GDB)
 #define FOR_RULES (FOR_TARGET | FOR_GDB)
 #define FOR_REPORTS (FOR_WATCH | FOR_REPORT | FOR_DIFF | FOR_SCAN)
-#define FOR_ALL (FOR_WATCH | FOR_PROBES | FOR_REPAIR | FOR_FILES | FOR_GDB | FOR_SCAN | FOR_TOP)
+#define FOR_ALL (FOR_WATCH | FOR_PROBES | FOR_REPAIR | FOR_FILES | FOR_GDB | FOR_SCAN | FOR_TOP | FOR_FORMATS)
 
 /* Each is a topic of `mmattach help` (help_topics.h), in this order. */
 enum option_subject {
@@ -49,6 +50,11 @@ struct option_line {
 };
 
 #define OPTION_LINES_MAX 128
+#define OPTION_ARGUMENT_MAX 128
+
+/* The argument (not NULL) with the alternatives that the command takes, in @text or the line's own. */
+const char *option_argument(const struct option_line *line, enum command command,
+			    char text[OPTION_ARGUMENT_MAX]);
 
 extern const struct option_line option_table[];
 extern const size_t option_count;

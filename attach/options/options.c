@@ -27,7 +27,7 @@
 #include "base/statusline.h"
 #include "base/version.h"
 
-#define COMMANDS "watch, top, report, diff, shrink, merge, import, scan, probes and repair"
+#define COMMANDS "watch, top, report, diff, shrink, merge, import, scan, probes, repair and formats"
 
 struct parser {
 	int argc;
@@ -204,6 +204,17 @@ static int take_import_kind(struct parser *p, const char *word)
 	return ret;
 }
 
+/* The word after formats. */
+static int take_formats_kind(struct parser *p, const char *word)
+{
+	unsigned which;
+	int ret = option_choose("formats", FORMATS_VALUES, word, &which, p->err);
+
+	if (ret == 0)
+		p->o->formats = FORMATS_LIST + 1 + which;
+	return ret;
+}
+
 static int refuse_as_command(struct parser *p, const char *word)
 {
 	struct nearest near = nearest_to(word, strlen(word));
@@ -255,6 +266,8 @@ static int take_word(struct parser *p, const char *word)
 		return take_repair_pid(p, word);
 	if (p->o->command == COMMAND_IMPORT && !p->o->import)
 		return take_import_kind(p, word);
+	if (p->o->command == COMMAND_FORMATS && !p->o->formats)
+		return take_formats_kind(p, word);
 	if (command_takes_files(p->o->command))
 		return option_add(&p->o->files, word);
 	return refuse_word(p, word);
@@ -422,7 +435,7 @@ bool options_start(int argc, char **argv, struct options *out, int *status)
 	if (out->command == COMMAND_HELP)
 		print_help(out);
 	if (out->command == COMMAND_VERSION)
-		puts("mmattach " MM_VERSION);
+		printf("mmattach %s\nengines: %s\n", MM_VERSION, MM_ENGINES);
 	*status = enable_debug(out) ? 0 : 2;
 	if (out->command >= COMMAND_HELP || *status)
 		return false;

@@ -54,12 +54,14 @@ enum command {
 	COMMAND_IMPORT,
 	COMMAND_SCAN,
 	COMMAND_TOP,
+	COMMAND_FORMATS,
 	COMMAND_GDB,
 	COMMAND_HELP,
 	COMMAND_VERSION
 };
 
 enum import_kind { IMPORT_NONE, IMPORT_MMLEAK, IMPORT_MTRACE };
+enum formats_kind { FORMATS_LIST, FORMATS_JSON, FORMATS_CSV, FORMATS_SCHEMA };
 
 enum verdicts_wish { VERDICTS_AUTO, VERDICTS_YES, VERDICTS_NO };
 
@@ -165,6 +167,7 @@ struct options {
 	struct option_list with_traces;
 	int error_exitcode;		/* 0: reported leaks are not an error */
 	enum import_kind import;
+	enum formats_kind formats;
 	/* of report: the trace is still being written; of watch: new processes are watched, too */
 	bool follow;
 	bool member;			/* this is the watch of one of several processes */

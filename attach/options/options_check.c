@@ -19,7 +19,7 @@ const char *options_command_name(enum command c)
 		[COMMAND_WATCH] = "watch", [COMMAND_PROBES] = "probes", [COMMAND_REPAIR] = "repair",
 		[COMMAND_REPORT] = "report", [COMMAND_DIFF] = "diff", [COMMAND_SHRINK] = "shrink",
 		[COMMAND_MERGE] = "merge", [COMMAND_IMPORT] = "import",
-		[COMMAND_SCAN] = "scan", [COMMAND_TOP] = "top", [COMMAND_GDB] = "gdb",
+		[COMMAND_SCAN] = "scan", [COMMAND_TOP] = "top", [COMMAND_FORMATS] = "formats", [COMMAND_GDB] = "gdb",
 	};
 
 	return names[c];

@@ -82,14 +82,14 @@ static void option_too_long(FILE *out, char *left)
 	}
 }
 
-/* Its name, and the first line of its text. Returns the other lines. */
-static const char *option_summary(FILE *out, const struct option_line *line)
+/* Its name, with @arg, and the first line of its text. Returns the other lines. */
+static const char *option_summary(FILE *out, const struct option_line *line, const char *arg)
 {
 	const size_t n = strcspn(line->help, "\n");
 	char left[192], letter[] = { '-', line->letter, ',', ' ', '\0' };
 
 	snprintf(left, sizeof(left), "%s--%s%s%s", line->letter ? letter : "    ", line->name,
-		 line->arg ? " " : "", line->arg ? line->arg : "");
+		 arg ? " " : "", arg ? arg : "");
 	option_too_long(out, left);
 	option_text(out, left, line->help, n);
 	return line->help + n;
@@ -112,7 +112,7 @@ static void option_commands(FILE *out, const struct option_line *line)
 
 static void option_in_full(FILE *out, const struct option_line *line)
 {
-	const char *text = option_summary(out, line);
+	const char *text = option_summary(out, line, line->arg);
 
 	while (*text) {
 		size_t n = strcspn(++text, "\n");
@@ -196,6 +196,14 @@ static void debug_domains(FILE *out)
 
 /* --- screens --- */
 
+/* As the command takes it. */
+static void command_option(FILE *out, const struct option_line *line, enum command command)
+{
+	char text[OPTION_ARGUMENT_MAX];
+
+	option_summary(out, line, line->arg ? option_argument(line, command, text) : NULL);
+}
+
 static void help_command(const struct help_topic *t, FILE *out)
 {
 	fprintf(out, "mmattach %s: %s\n\n", t->name, t->what);
@@ -204,7 +212,7 @@ static void help_command(const struct help_topic *t, FILE *out)
 	for (size_t i = 0; i < option_count; i++)
 		if (option_table[i].commands >> t->command & 1 &&
 		    !(t->elsewhere >> option_table[i].subject & 1))
-			option_summary(out, &option_table[i]);
+			command_option(out, &option_table[i], t->command);
 	options_elsewhere(out, t);
 	if (!t->elsewhere)
 		subjects_of(out, t->command);
@@ -238,12 +246,12 @@ static void help_all(FILE *out)
 
 static void overview_options(FILE *out)
 {
-	static const char *const most_used[] = { "pid", "output", "budget" };
+	static const char *const most_used[] = { "pid", "budget" };
 
 	for (size_t i = 0; i < sizeof(most_used) / sizeof(most_used[0]); i++)
 		for (size_t k = 0; k < option_count; k++)
 			if (!strcmp(option_table[k].name, most_used[i]))
-				option_summary(out, &option_table[k]);
+				option_summary(out, &option_table[k], option_table[k].arg);
 }
 
 static void overview_topics(FILE *out)

@@ -352,6 +352,7 @@ static int plan_resolved(struct planning *pl)
 		resolve_rule(pl, i);
 	rc = scan_all(pl);
 	if (!rc) {
+		find_ends(pl);
 		plan_each(pl, false);
 		plan_each(pl, true);
 	}
@@ -365,13 +366,15 @@ int plan_module(struct elfimage *img, struct decoder *d, const struct rule *rule
 {
 	cleanup_free struct body *bodies = calloc(nrules + 1, sizeof(*bodies));
 	cleanup_free taddr *entries = calloc(nrules + 1, sizeof(*entries));
+	cleanup_free bool *ends = calloc(nrules + 1, sizeof(*ends));
 	cleanup_free taddr *taken = calloc(nrules + 1, PLAN_SITES * sizeof(*taken));
 	struct planning pl = { .img = img, .d = d, .rules = rules, .nrules = nrules, .opt = opt,
-			       .set = out, .bodies = bodies, .entries = entries, .taken = taken };
+			       .set = out, .bodies = bodies, .entries = entries, .ends = ends,
+			       .taken = taken };
 	int rc = -ENOMEM;
 
 	*out = (struct plan_set){ .plans = calloc(nrules + 1, sizeof(*out->plans)) };
-	if (bodies && entries && taken && out->plans)
+	if (bodies && entries && ends && taken && out->plans)
 		rc = plan_resolved(&pl);
 	if (rc)
 		plan_set_fini(out);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "attach/probes/plansite.h"
+#include "attach/probes/return_probe.h"
 
 /* Calls of the two nest in each other. */
 static bool same_family(const struct rule *a, const struct rule *b)
@@ -13,19 +14,19 @@ static bool same_family(const struct rule *a, const struct rule *b)
 	return plan_family(a) == plan_family(b) && plan_family(a) != SITE_FAMILY_NONE;
 }
 
-/* A function of @p's family whose end is watched begins at @addr. */
-static bool ends_at(const struct planning *pl, const struct plan *p, taddr addr)
+/* The number of the plan of @p's family whose end is to be watched, and which begins at @addr; -1: none. */
+static int ending_plan(const struct planning *pl, const struct plan *p, taddr addr)
 {
 	for (size_t i = 0; addr && i < pl->set->n; i++) {
 		const struct rule *r = pl->set->plans[i].rule;
 
 		if (pl->entries[i] == addr && same_family(r, p->rule) && has_end(r))
-			return true;
+			return (int)i;
 	}
-	return false;
+	return -1;
 }
 
-/* The same for a function of this name in any module, if its rule holds in every module. */
+/* There is a rule for the end of the function @name that holds in every module. */
 static bool ends_at_name(const struct planning *pl, const struct plan *p, const char *name)
 {
 	for (size_t i = 0; name && i < pl->nrules; i++) {
@@ -65,11 +66,20 @@ static bool returns_first_argument(const char *name)
 	return false;
 }
 
+/* The end of the function that @e jumps to will be seen. */
+static bool closed_there(const struct planning *pl, const struct plan *p, const struct body_exit *e)
+{
+	int at = ending_plan(pl, p, e->target);
+
+	return at >= 0 ? pl->ends[at] : ends_at_name(pl, p, e->name);
+}
+
 enum exit_use use_of(const struct planning *pl, const struct plan *p, const struct body_exit *e)
 {
 	if (!e->tail)
 		return EXIT_TRAP;
-	if (ends_at(pl, p, e->target) || ends_at_name(pl, p, e->name))
+	/* the kernel's programs read there what that other function's rule loads, and not what this one's does */
+	if (closed_there(pl, p, e) && !(pl->opt->kernel && p->rule->loads.n))
 		return EXIT_CLOSED_THERE;
 	/* a rule with loads needs memory as it is after the return, which is not there yet */
 	if (returns_first_argument(e->name) && !e->conditional && !p->rule->loads.n)
@@ -178,6 +188,32 @@ bool needs_entry(const struct planning *pl, const struct plan *p, const struct b
 
 	return r->op == RULE_IN || r->op == RULE_REALLOC || rule_needs_args(r) || size ||
 	       (!is_plain(r) && count_exits(pl, p, b, EXIT_CLOSED_THERE));
+}
+
+/*
+ * The keeper sees any end at the return address, if not otherwise. The kernel's probes see it by a return probe or
+ * at the exits, if these are known; and one that is a jump to another watched function only if the end of that one
+ * is seen.
+ */
+void find_ends(struct planning *pl)
+{
+	char why[160];
+	bool fewer;
+
+	for (size_t i = 0; i < pl->set->n; i++)
+		pl->ends[i] = pl->entries[i] && has_end(pl->set->plans[i].rule);
+	do {
+		fewer = false;
+		for (size_t i = 0; pl->opt->kernel && i < pl->set->n; i++) {
+			const struct plan *p = &pl->set->plans[i];
+			const struct body *b = &pl->bodies[i];
+
+			if (!pl->ends[i] || may_probe_return(pl, p, b) || exits_known(pl, p, b, why, sizeof(why)))
+				continue;
+			pl->ends[i] = false;
+			fewer = true;
+		}
+	} while (fewer);
 }
 
 /* The function calls another one whose exits are trapped, which makes the block. */

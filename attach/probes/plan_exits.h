@@ -13,7 +13,7 @@
 #include "attach/probes/code/body.h"
 #include "attach/probes/plan.h"
 
-/* The state while one module is planned. bodies[i] and entries[i] belong to set->plans[i]. */
+/* The state while one module is planned. bodies[i], entries[i] and ends[i] belong to set->plans[i]. */
 struct planning {
 	struct elfimage *img;
 	struct decoder *d;
@@ -23,6 +23,7 @@ struct planning {
 	struct plan_set *set;
 	struct body *bodies;
 	taddr *entries;		/* 0: not to be planned; the reason is in the plan */
+	bool *ends;		/* the end of its calls will be seen */
 	taddr *taken;		/* addresses that have a trap */
 	size_t ntaken;
 };
@@ -45,6 +46,9 @@ static inline bool has_end(const struct rule *r)
 enum exit_use use_of(const struct planning *pl, const struct plan *p, const struct body_exit *e);
 
 size_t count_exits(const struct planning *pl, const struct plan *p, const struct body *b, enum exit_use use);
+
+/* Say of each function whether the end of its calls will be seen (pl->ends). The bodies are scanned. */
+void find_ends(struct planning *pl);
 
 /* Is every exit known, and can it be trapped (there may be none to trap)? If not, @why is the reason. */
 bool exits_known(const struct planning *pl, const struct plan *p, const struct body *b, char *why, size_t n);

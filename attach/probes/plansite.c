@@ -57,6 +57,28 @@ bool reads_chunk(const struct plan *p, const struct plan_options *opt)
 	       is_heap_function(p->function) && (expr_is_ret(&r->ptr) || expr_is_load(&r->ptr));
 }
 
+/* Of a function of glibc's heap that frees: how large the block was is known only until then. */
+static bool frees_chunk(const struct plan *p, const struct plan_options *opt)
+{
+	return opt->glibc_chunks && !opt->sampled && p->rule->op == RULE_FREE &&
+	       (!strcmp(p->function, "free") || !strcmp(p->function, "__libc_free"));
+}
+
+/* The header of the block that is the first argument of @p, which is freed or may be: read before that. */
+static void add_old_chunk(const struct plan *p, const struct plan_options *opt, struct site *s)
+{
+	const struct site_load header = { .base = SITE_BASE_ARG1, .width = 8, .disp = -8 };
+	const struct rule *r = p->rule;
+
+	if (s->flags & SITE_EXIT && !(s->flags & SITE_ENTRY))
+		return;
+	if (frees_chunk(p, opt) && expr_is_arg(&r->ptr, 1))
+		s->loads[SITE_CHUNK] = header;
+	if (r->op == RULE_REALLOC && reads_chunk(p, opt) && !opt->sampled && expr_is_arg(&r->old, 1) &&
+	    r->loads.n <= SITE_OLD_CHUNK)
+		s->loads[SITE_OLD_CHUNK] = header;
+}
+
 void add_loads(const struct plan *p, const struct plan_options *opt, struct site *s)
 {
 	const struct rule *r = p->rule;
@@ -67,6 +89,7 @@ void add_loads(const struct plan *p, const struct plan_options *opt, struct site
 		s->loads[i] = (struct site_load){ .base = l->base, .index = l->index, .scale = l->scale,
 						  .width = l->width, .disp = l->disp };
 	}
+	add_old_chunk(p, opt, s);
 	if (!reads_chunk(p, opt))
 		return;
 	s->loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_RESULT, .width = 8, .disp = -8 };

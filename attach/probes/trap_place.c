@@ -3,8 +3,10 @@
 #include "attach/probes/trap_place.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define ENTRY_WALK 32	/* instructions looked at from the entry on */
+#define JUMP 5		/* bytes of a jump to a 32-bit displacement */
 
 /* Memory that is mapped and that no other thread writes: the module's, the thread's (fs), its stack. */
 static bool own_memory(const struct emu_operand *op)
@@ -156,21 +158,47 @@ int trap_place_emulated(const struct trap_place *p, taddr addr, struct site *out
 	return 0;
 }
 
+/* The jump from behind the instruction at scratch to behind the displaced one. false: out of reach. */
+static bool add_way_back(struct site *out, uint8_t len)
+{
+	const int64_t disp = (int64_t)(out->addr + len - (out->scratch + len + JUMP));
+
+	if (disp != (int32_t)disp)
+		return false;
+	out->step[len] = 0xe9;
+	memcpy(out->step + len + 1, &(int32_t){ (int32_t)disp }, sizeof(int32_t));
+	return true;
+}
+
+static taddr padding_for(const struct trap_place *p, const struct insn *in, uint8_t *len)
+{
+	taddr addr = 0;
+
+	*len = (uint8_t)(in->len + JUMP);
+	if (*len <= SITE_BYTES)
+		addr = elfimage_padding(p->img, in->addr, *len);
+	if (addr)
+		return addr;
+	*len = in->len;
+	return elfimage_padding(p->img, in->addr, *len);
+}
+
 static int fill_scratch(const struct trap_place *p, const struct insn *in, struct site *out)
 {
-	int len;
+	uint8_t len;
 
 	/* try it at its own address first: padding is scarce, and what was given out is never free again */
 	if (decode_relocate(p->d, in, out->bytes, in->addr, out->step, sizeof(out->step)) < 0)
 		return -EILSEQ;
-	out->scratch = elfimage_padding(p->img, in->addr, in->len);
+	out->scratch = padding_for(p, in, &len);
 	if (!out->scratch)
 		return -EILSEQ;
-	len = decode_relocate(p->d, in, out->bytes, out->scratch, out->step, sizeof(out->step));
-	if (len < 0 ||
-	    elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < (size_t)len)
+	if (decode_relocate(p->d, in, out->bytes, out->scratch, out->step, sizeof(out->step)) < 0 ||
+	    elfimage_code(p->img, out->scratch, out->scratch_bytes, sizeof(out->scratch_bytes)) < len)
 		return -EILSEQ;
-	out->step_len = (uint8_t)len;
+	if (len > in->len && !add_way_back(out, in->len))
+		len = in->len;
+	out->step_len = len;
 	return 0;
 }
 

@@ -13,13 +13,15 @@
 #include "base/statusline.h"
 #include "base/terminal.h"
 #include "report/account.h"
+#include "report/model/unseen_allocs.h"
+#include "report/text/groups/wrap.h"
 
 /* --- opening --- */
 
 typedef int select_add(struct select *s, const char *regex, char *why, size_t why_size);
 
 #define NARROWEST 60u	/* columns: in a terminal that has less its lines are broken by it */
-#define WIDEST 100u
+#define WIDEST WRAP_ROW_WIDTH	/* no row of a table needs more */
 
 static int add_regexes(struct reporting *r, const struct option_list *list, select_add *add,
 		       const char *option)
@@ -182,6 +184,8 @@ int reporting_summary(struct reporting *r, struct ledger *l, struct summary *out
 		r->reported += summary_group_suspect(&out->groups[i]);
 	for (size_t i = 0; i < out->nrefs; i++)
 		r->reported += summary_refs_suspect(&out->refs[i]);
+	/* that nothing was found means nothing then */
+	r->reported += unseen_allocs_any(&out->run);
 	return err;
 }
 

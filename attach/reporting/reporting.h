@@ -36,7 +36,8 @@ struct reporting {
 	uint32_t round;			/* of the interim reports: for summary.round */
 	/*
 	 * Groups, references and double frees of the last report that count for --error-exitcode: not what is
-	 * still reachable, nor older objects that lost references.
+	 * still reachable, nor older objects that lost references. And 1 if functions that allocate could not be
+	 * watched.
 	 */
 	uint64_t reported;
 };
@@ -79,7 +80,10 @@ must_check int reporting_print(struct reporting *r, const struct summary *s, con
 /* The same with finished text. */
 must_check int reporting_print_text(struct reporting *r, const char *text, size_t n);
 
-/* The exit status if all went well: that of --error-exitcode if a leak or double free was reported. */
+/*
+ * The exit status if all went well: that of --error-exitcode if a leak or double free was reported, or not all that
+ * allocates was watched.
+ */
 int reporting_status(const struct reporting *r);
 
 #endif

@@ -88,6 +88,17 @@ static int open_other(pid_t pid, const struct module *m, struct block_heap **out
 	return -ENOENT;
 }
 
+struct block_heap *sampling_heaps_of_malloc(pid_t pid, const struct modules *ms)
+{
+	const struct module *m = linker_binds(ms, "malloc");
+	struct block_heap *heap = NULL;
+	char why[256];
+
+	if (!m || module_is_glibc(m) || is_debugging(m) || open_other(pid, m, &heap, why, sizeof(why)) < 0)
+		return NULL;
+	return heap;
+}
+
 /* It may have begun a moment ago, or be changing what is looked for. */
 static int await_other(pid_t pid, const struct module *m, struct block_heap **out, char *why, size_t n)
 {

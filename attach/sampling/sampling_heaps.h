@@ -28,6 +28,9 @@ struct sampling_heaps {
 must_check int sampling_heaps_open(pid_t pid, const struct modules *ms, struct sampling_heaps *out);
 void sampling_heaps_close(struct sampling_heaps *h);
 
+/* The heap of malloc alone, if it is not glibc's and answers at once; NULL. The caller's to free (block_heap_free). */
+struct block_heap *sampling_heaps_of_malloc(pid_t pid, const struct modules *ms);
+
 /* Describe a block that was just given out. false: it is of no heap that is known. */
 bool sampling_heaps_born(struct sampling_heaps *h, const struct block_hit *hit, struct block_birth *out);
 

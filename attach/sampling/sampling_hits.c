@@ -44,8 +44,9 @@ static bool describe(struct sampling *s, const struct sampling_site *site, const
 taddr sampling_caller(const struct sampling *s, const struct sampling_site *site, uint32_t number)
 {
 	const struct defs *d = &s->recorder->ledger.defs;
-	const uint32_t skip = site->function != 0;
-	uint32_t frames[2];
+	/* the first frame is the wrapper's, if it is known where that begins (walk) */
+	const uint32_t skip = (site->function != 0) + (sampling_targets_wrapper(&s->targets, site->target) != 0);
+	uint32_t frames[3];
 
 	if (defs_path(d, defs_stack(d, number), frames, skip + 1) <= skip || defs_is_script(d, frames[skip]))
 		return 0;
@@ -112,10 +113,13 @@ static bool seen_at_caller(struct sampling *s, struct sampling_site *site, taddr
 	return known;
 }
 
-static int walk(struct sampling *s, const struct record_hit *hit, uint32_t *number)
+/* A wrapper that was called there is part of the stack, as with a trap on malloc, though it has returned. */
+static int walk(struct sampling *s, const struct sampling_site *site, const struct record_hit *hit, uint32_t *number)
 {
+	const struct tally_frames which = { .returned = sampling_targets_wrapper(&s->targets, site->target) };
+
 	return s->tally->stack_of(s->tally->stack_ctx, hit, &s->planting->link->shared->sites[hit->head.site],
-				  0, NULL, number);
+				  &which, NULL, number);
 }
 
 /* If a jump leads to the site, too, the result may be a block that was allocated long ago. */
@@ -130,7 +134,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	uint64_t now_ns = hit->head.time_ns;
 	uint32_t number, i, known = s->stacks.n;
 	taddr caller;
-	int r = walk(s, hit, &number);
+	int r = walk(s, &s->sites.all[site], hit, &number);
 
 	if (r < 0)
 		return r;

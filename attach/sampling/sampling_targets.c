@@ -80,6 +80,15 @@ static int find_rule(const struct sampling_targets *t, const char *name, uint16_
 	return -ENOENT;
 }
 
+/* Of the wrapper number @i, which is known by its name. To ask the dynamic linker takes dozens of system calls. */
+static taddr find_begin(const struct sampling_targets *t, uint32_t i)
+{
+	const struct module *m = linker_binds(t->planting->modules, t->all[i].name);
+	const taddr addr = m && m->img ? sampling_targets_in(t, i, m) : 0;
+
+	return addr ? m->bias + addr : 0;
+}
+
 static int add_cxx(struct sampling_targets *t)
 {
 	struct ruleset packs;
@@ -97,7 +106,7 @@ static int add_cxx(struct sampling_targets *t)
 			continue;
 		*to = (struct sampling_target){ .rule = malloc_rule, .level = 1, .name = strdup(rule->name) };
 		if (to->name)
-			t->n++;
+			to->begin = find_begin(t, t->n++);
 		else
 			r = -ENOMEM;
 	}
@@ -138,6 +147,7 @@ int sampling_targets_add_wrapper(struct sampling_targets *t, uint32_t of, struct
 		return -ENOSPC;
 	*to = (struct sampling_target){
 		.home = home, .addr = addr, .rule = t->all[of].rule, .level = t->all[of].level + 1,
+		.begin = home->bias + addr,
 		.delta = delta, .name = imported_name(t->planting->modules, home, addr),
 	};
 	*i = t->n++;
@@ -189,6 +199,11 @@ taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const st
 	if (target->level ? !is_cxx_library(m) : !may_have(t, m, rule, target->name))
 		return 0;
 	return elfimage_find(m->img, target->name, &addr, &size, &ifunc) == 0 && !ifunc ? addr : 0;
+}
+
+taddr sampling_targets_wrapper(const struct sampling_targets *t, uint32_t i)
+{
+	return t->all[i].begin;
 }
 
 int sampling_targets_for(const struct sampling_targets *t, const struct module *m,

@@ -30,6 +30,7 @@ struct sampling_target {
 	char *name;			/* NULL: no file imports it */
 	const struct module *home;	/* level 1 and above: where it is */
 	taddr addr;			/* its file address there; 0: by its name alone */
+	taddr begin;			/* of a wrapper: where it begins in the target's memory; 0: not known */
 	uint16_t rule;			/* the rule of its blocks */
 	uint8_t level;
 	uint32_t delta;			/* the block begins so many bytes before what it returns */
@@ -69,6 +70,12 @@ uint32_t sampling_targets_at(const struct sampling_targets *t, const struct modu
 
 /* File address of target @i in @m, if it is defined there; else 0. */
 taddr sampling_targets_in(const struct sampling_targets *t, uint32_t i, const struct module *m);
+
+/*
+ * Where target @i begins in the target's memory, if it is a wrapper and that is known; else 0. It is the same for the
+ * whole watch: whether a stack begins with the wrapper is not stored with the stack.
+ */
+taddr sampling_targets_wrapper(const struct sampling_targets *t, uint32_t i);
 
 /* How @m calls each of them, for callsites_find. The caller's to free. 0 or -ENOMEM. */
 must_check int sampling_targets_for(const struct sampling_targets *t, const struct module *m,

@@ -9,7 +9,7 @@
 #include "attach/scan/scan_allocator.h"
 #include "base/log.h"
 #include "heap/census_take.h"
-#include "heap/reach/dtvs.h"
+#include "heap/reach/loaderblocks.h"
 
 static int open_core(struct scan *sc)
 {
@@ -116,7 +116,7 @@ int scan_core(struct scan *sc)
 		return r;
 	r = census_take(&sc->snapshot, &sc->census);
 	if (r == 0)
-		r = dtvs_set_apart(&sc->snapshot, &sc->census);
+		r = loaderblocks_set_apart(&sc->snapshot, &sc->census);
 	if (r < 0) {
 		log_error_errno(r, "cannot list the blocks of %s", sc->opt->core);
 		return r;

@@ -2,8 +2,9 @@
 /*
  * scan_groups: see scan_groups.h. There may be twenty million blocks, so there are only two passes over them:
  *
- *	of_block	finds each block's group by its stack, class, or size, and adds the block to it
- *	indirect	adds indirectly lost blocks to the group of their leader, too
+ *	of_block	finds each block's group by its stack, class, or size
+ *	blocks		adds each block to its group, and indirectly lost ones to that of their leader, too; or
+ *			these are withheld, if the leak of their leader is suppressed (report/groups/withheld.h)
  *
  * After that only groups are handled: rare sizes join their range, names, filters, the report. Groups of
  * sizes that the allocator itself separates (up to SMALL) are found by a table, all others by a hash.
@@ -37,6 +38,11 @@ struct scan_group {
 	size_t samples[SCAN_SAMPLES];	/* blocks */
 	size_t nsamples;
 	bool joined;			/* it has become part of a range's group */
+	/* indirectly lost blocks that are suppressed with their leaks, and the first one's suppression */
+	uint64_t withheld_blocks, withheld_bytes;
+	size_t withheld_by;
+	bool looked_up;			/* whether it is suppressed, */
+	size_t entry;			/* and by which suppression */
 };
 
 struct maker {
@@ -140,35 +146,102 @@ static void add_block(struct maker *mk, struct scan_group *d, size_t i)
 	take_sample(d, i);
 }
 
-static int group_blocks(struct maker *mk)
+static int find_groups(struct maker *mk)
 {
-	for (size_t i = 0; i < mk->sc->nblocks; i++) {
-		int r = find_group(mk, i, &mk->of_block[i]);
+	int r = 0;
 
-		if (r < 0)
-			return r;
-		add_block(mk, &mk->all[mk->of_block[i]], i);
-	}
-	return 0;
+	for (size_t i = 0; i < mk->sc->nblocks && r == 0; i++)
+		r = find_group(mk, i, &mk->of_block[i]);
+	return r;
 }
 
-/* Blocks that are lost through another lost block are counted with that block, too. */
-static void add_indirect(struct maker *mk)
+/* --- what is suppressed with its leak --- */
+
+static size_t entry_of(const struct scan *sc, const struct scan_group *d, const struct stack_view *stack)
 {
-	const struct scan *sc = mk->sc;
+	return suppressions_find(sc->reporting.suppressions, SUPPRESS_LEAK, d->verdict, stack->frames,
+				 stack->depth);
+}
 
-	if (!sc->report.summary.run.verdicts.known)
-		return;
-	for (size_t i = 0; i < sc->nblocks; i++) {
-		uint32_t leader = sc->reach.leader[i];
-		struct scan_group *d;
+/* Which suppression matches the group? Found once. */
+static int look_up(struct maker *mk, struct scan_group *d)
+{
+	struct stack_view stack = { 0 };
+	int r = 0;
 
-		if (sc->reach.verdict[i] != VERDICT_INDIRECT || leader >= sc->nblocks || leader == i)
-			continue;
-		d = &mk->all[mk->of_block[leader]];
-		d->indirect_blocks++;
-		d->indirect_bytes += sc->blocks[i].size;
+	if (d->looked_up)
+		return 0;
+	d->looked_up = true;
+	d->entry = SUPPRESSIONS_NONE;
+	if (d->kind == BY_STACK)
+		r = scan_watched_expand(&mk->sc->watched, (uint32_t)d->value, &stack);
+	if (r == 0 && stack.depth)
+		d->entry = entry_of(mk->sc, d, &stack);
+	free(stack.frames);
+	return r;
+}
+
+/* @d's block is lost with one of @leak. *@entry: the suppression that is a reason to withhold it, or none. */
+static int withhold(struct maker *mk, struct scan_group *d, struct scan_group *leak, size_t *entry)
+{
+	int r = look_up(mk, leak);
+
+	if (r == 0)
+		r = look_up(mk, d);
+	*entry = d->entry == SUPPRESSIONS_NONE ? leak->entry : SUPPRESSIONS_NONE;
+	return r;
+}
+
+static void add_withheld(struct maker *mk, struct scan_group *d, size_t i, size_t entry)
+{
+	const uint64_t size = mk->sc->blocks[i].size;
+
+	if (!d->withheld_blocks)
+		d->withheld_by = entry;
+	d->withheld_blocks++;
+	d->withheld_bytes += size;
+	histogram_add(&mk->sc->report.summary.sizes, size, 1, size);
+	suppressions_count(mk->sc->reporting.suppressions, entry, 0, 1, size);
+}
+
+/* --- blocks --- */
+
+/* The block with which block @i is lost, or @i itself. */
+static size_t leader_of(const struct scan *sc, size_t i)
+{
+	if (!sc->report.summary.run.verdicts.known || sc->reach.verdict[i] != VERDICT_INDIRECT ||
+	    sc->reach.leader[i] >= sc->nblocks)
+		return i;
+	return sc->reach.leader[i];
+}
+
+static int group_block(struct maker *mk, size_t i)
+{
+	const size_t leader = leader_of(mk->sc, i);
+	struct scan_group *d = &mk->all[mk->of_block[i]], *leak = &mk->all[mk->of_block[leader]];
+	size_t entry = SUPPRESSIONS_NONE;
+	int r = 0;
+
+	if (leader != i) {
+		leak->indirect_blocks++;
+		leak->indirect_bytes += mk->sc->blocks[i].size;
+		if (mk->sc->reporting.suppressions)
+			r = withhold(mk, d, leak, &entry);
 	}
+	if (r == 0 && entry == SUPPRESSIONS_NONE)
+		add_block(mk, d, i);
+	else if (r == 0)
+		add_withheld(mk, d, i, entry);
+	return r;
+}
+
+static int group_blocks(struct maker *mk)
+{
+	int r = find_groups(mk);
+
+	for (size_t i = 0; i < mk->sc->nblocks && r == 0; i++)
+		r = group_block(mk, i);
+	return r;
 }
 
 /* --- rare sizes --- */
@@ -183,6 +256,10 @@ static void join(struct scan_group *to, struct scan_group *d)
 {
 	to->blocks += d->blocks;
 	to->bytes += d->bytes;
+	if (!to->withheld_blocks)
+		to->withheld_by = d->withheld_by;
+	to->withheld_blocks += d->withheld_blocks;
+	to->withheld_bytes += d->withheld_bytes;
 	to->indirect_blocks += d->indirect_blocks;
 	to->indirect_bytes += d->indirect_bytes;
 	to->low = d->low < to->low ? d->low : to->low;
@@ -336,32 +413,45 @@ static int report(struct scan *sc, const struct scan_group *d)
 
 static void add_sums(struct scan *sc, const struct scan_group *d)
 {
+	const uint64_t blocks = d->blocks + d->withheld_blocks, bytes = d->bytes + d->withheld_bytes;
 	struct summary_totals *t = &sc->report.summary.totals;
 	struct summary_sum *watched = &sc->report.summary.run.verdicts.watched[d->verdict];
 
 	if (d->kind == BY_STACK && sc->report.summary.run.verdicts.known) {
-		watched->blocks += d->blocks;
-		watched->bytes += d->bytes;
+		watched->blocks += blocks;
+		watched->bytes += bytes;
 	}
-	sc->report.summary.run.verdicts.all[d->verdict].blocks += d->blocks;
-	sc->report.summary.run.verdicts.all[d->verdict].bytes += d->bytes;
-	t->live_blocks += d->blocks;
-	t->live_bytes += d->bytes;
+	sc->report.summary.run.verdicts.all[d->verdict].blocks += blocks;
+	sc->report.summary.run.verdicts.all[d->verdict].bytes += bytes;
+	t->live_blocks += blocks;
+	t->live_bytes += bytes;
+}
+
+static void hide_withheld(struct scan *sc, const struct scan_group *d)
+{
+	struct summary_hidden *h = &sc->report.summary.suppressed;
+
+	if (!d->withheld_blocks)
+		return;
+	h->groups++;
+	h->blocks += d->withheld_blocks;
+	h->bytes += d->withheld_bytes;
+	suppressions_count(sc->reporting.suppressions, d->withheld_by, 1, 0, 0);
 }
 
 static int make(struct maker *mk)
 {
 	int r = group_blocks(mk);
 
-	if (r == 0) {
-		add_indirect(mk);
+	if (r == 0)
 		r = join_rare(mk);
-	}
 	for (size_t i = 0; i < mk->n && r == 0; i++) {
 		if (mk->all[i].joined)
 			continue;
 		add_sums(mk->sc, &mk->all[i]);
-		r = report(mk->sc, &mk->all[i]);
+		hide_withheld(mk->sc, &mk->all[i]);
+		if (mk->all[i].blocks)
+			r = report(mk->sc, &mk->all[i]);
 	}
 	return r;
 }

@@ -273,23 +273,41 @@ static void drop_scripts(struct unwind_stack *st)
 			st->frames[i] &= ~UNWIND_SCRIPT;
 }
 
-int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s, uint32_t skip,
-		 const char *tag, uint32_t *number)
+/* Leave out the first @drop frames, and put @returned before the others: if there is no room, the last one goes. */
+static void begin_with(struct unwind_stack *st, uint32_t drop, taddr returned)
 {
-	uint32_t drop, tagged = FACT_NONE;
+	const uint32_t room = UNWIND_MAX - (returned != 0);
+	uint32_t n;
+
+	drop = drop < st->n ? drop : st->n;
+	n = st->n - drop;
+	if (n > room) {
+		n = room;
+		st->end = UNWIND_DEEP;
+	}
+	memmove(st->frames + (returned != 0), st->frames + drop, n * sizeof(st->frames[0]));
+	if (returned)
+		st->frames[0] = returned | UNWIND_EXACT;
+	st->n = n + (returned != 0);
+}
+
+int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s,
+		 const struct backtrace_frames *which, const char *tag, uint32_t *number)
+{
+	uint32_t tagged = FACT_NONE;
 	struct unwind_stack st;
 	struct start start;
 
 	if (tag && stacks_tag(&b->stacks, tag, &tagged) < 0)
 		return -ENOMEM;
-	find_start(hit, s, skip, &start);
+	find_start(hit, s, which->skip, &start);
 	walk(b, hit, &start, &st);
 	count(b, &st);
 	drop_scripts(&st);
 	if (scripts_put(&b->scripts, hit, walk_depth(b, &start), &st) < 0)
 		return -ENOMEM;
-	drop = start.drop < st.n ? start.drop : st.n;
-	return stacks_intern(&b->stacks, st.frames + drop, st.n - drop, st.end, tagged, number);
+	begin_with(&st, start.drop, which->returned);
+	return stacks_intern(&b->stacks, st.frames, st.n, st.end, tagged, number);
 }
 
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx)

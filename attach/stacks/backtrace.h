@@ -72,12 +72,21 @@ void backtrace_free(struct backtrace *b);
 bool backtrace_holds(enum unwinders which);
 
 /*
- * The number of the stack of @hit, which was at site @s, with tag @tag (NULL: none). @skip: leave out this
- * many further frames: a watched function that called this one, wrappers. Counts stacks that were cut. 0 or
- * -ENOMEM.
+ * Which frames of a hit become the stack. @skip: leave out this many further frames: a watched function that
+ * called this one, wrappers. @returned: the function that has just returned there, and is shown as the first
+ * frame, by its beginning; 0: none.
+ */
+struct backtrace_frames {
+	uint32_t skip;
+	taddr returned;
+};
+
+/*
+ * The number of the stack of @hit, which was at site @s, with tag @tag (NULL: none). Counts stacks that were
+ * cut. 0 or -ENOMEM.
  */
 must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s,
-			    uint32_t skip, const char *tag, uint32_t *number);
+			    const struct backtrace_frames *which, const char *tag, uint32_t *number);
 
 /* Mark the frames of functions for which @skipped returns true. */
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);

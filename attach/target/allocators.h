@@ -8,8 +8,8 @@
  * profile. jemalloc calls _Unwind_Backtrace once when it starts with opt.prof, and only then later: as long as the
  * slot of that function is not bound, it makes none. (With LD_BIND_NOW this is not known.)
  */
-#ifndef MM_ALLOCATORS_H
-#define MM_ALLOCATORS_H
+#ifndef MM_TARGET_ALLOCATORS_H
+#define MM_TARGET_ALLOCATORS_H
 
 #include <stdbool.h>
 

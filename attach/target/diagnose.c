@@ -18,6 +18,7 @@
 
 #include "base/fdio.h"
 #include "base/log.h"
+#include "base/version.h"
 
 /* include/uapi/linux/capability.h */
 #define CAP_DAC_OVERRIDE_BIT 1
@@ -33,6 +34,8 @@ static void say(struct diagnosis *d, const char *fmt, ...)
 	va_end(ap);
 	d->hint[0] = '\0';
 	d->listing = NULL;
+	d->harm = NULL;
+	d->other_tracer = false;
 }
 
 static void hint(struct diagnosis *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -139,6 +142,7 @@ static void blame_tracer(const struct target_info *t, struct diagnosis *out)
 	say(out, CANNOT "it is traced already, by process %d (%s)", WHO(t), (int)t->tracer_pid,
 	    *t->tracer_comm ? t->tracer_comm : "not visible from here");
 	hint(out, "a process has one tracer at a time: that one must detach first");
+	out->other_tracer = true;
 }
 
 static bool is_ourselves(const struct target_info *t, const struct diagnose_self *self)
@@ -170,7 +174,7 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 	return true;
 }
 
-bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
+bool diagnose_sigtrap(const struct target_info *t, bool probes, struct diagnosis *out)
 {
 	if (t->sigtrap_ignored)
 		say(out,
@@ -185,8 +189,9 @@ bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out)
 		    WHO(t));
 	else
 		return false;
-	hint(out, "--engine uprobe watches it without SIGTRAP; or, if it does not need that for its work, "
-		  "--lose-sigtrap: a SIGTRAP of its own would then end it");
+	hint(out, "%sif it does not need that for its work, --lose-sigtrap: a SIGTRAP of its own would then end it",
+	     probes ? "--engine uprobe watches it without SIGTRAP; or, " : "");
+	out->harm = t->sigtrap_ignored ? "could end that it ignores SIGTRAP" : "could remove its handler of SIGTRAP";
 	return true;
 }
 
@@ -340,6 +345,13 @@ void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis
 	}
 	say(out, CANNOT "it began to run another program while mmattach was attaching", WHO(t));
 	hint(out, "try again, to attach to that one");
+}
+
+void diagnose_add_hint(struct diagnosis *d, const char *what)
+{
+	const size_t n = strlen(d->hint);
+
+	snprintf(d->hint + n, sizeof(d->hint) - n, "%s%s", n ? "; or " : "", what);
 }
 
 void diagnose_log(const struct diagnosis *d)

@@ -21,6 +21,8 @@ struct diagnosis {
 	char text[512];
 	char hint[512];		/* "" if nothing can be done */
 	const char *listing;	/* lines that belong to it, or NULL; owned by the caller */
+	const char *harm;	/* what ptrace could do to it, and the kernel's probes do not; or NULL */
+	bool other_tracer;	/* it is in the way, and is no keeper */
 };
 
 /* What our permissions depend on. */
@@ -48,9 +50,10 @@ bool diagnose_before(const struct target_info *t, const struct diagnose_self *se
 /*
  * true: a trap would permanently change what the target does with SIGTRAP. An int3 in a thread that blocks
  * SIGTRAP, or in a process that ignores it, makes the kernel set its action to the default
- * (force_sig), and no other process can set it back.
+ * (force_sig), and no other process can set it back. The kernel's probes raise no signal; @probes: they can be had
+ * by --engine uprobe, so the hint names that.
  */
-bool diagnose_sigtrap(const struct target_info *t, struct diagnosis *out);
+bool diagnose_sigtrap(const struct target_info *t, bool probes, struct diagnosis *out);
 
 /*
  * Attaching failed with @err (negative or positive errno). Best with facts read again after the
@@ -64,6 +67,9 @@ void diagnose_no_allocator(const struct target_info *t, bool is_static, struct d
 
 /* The target has ended; or, @there, the process lives but has begun another program. */
 void diagnose_vanished(const struct target_info *t, bool there, struct diagnosis *out);
+
+/* Name one more thing that can be done. */
+void diagnose_add_hint(struct diagnosis *d, const char *what);
 
 /* Log it on stderr. */
 void diagnose_log(const struct diagnosis *d);

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "attach/target/startname.h"
 #include "base/fdio.h"
 
 #define PAGE 4096ull
@@ -214,6 +215,16 @@ static void strip_deleted(pid_t pid, struct modfile *f, const struct mapping *m)
 	f->deleted = true;
 }
 
+static void use_startname(pid_t pid, struct modfile *f, const struct mapping *m)
+{
+	char *path = f->deleted ? NULL : startname(pid, m, f->path);
+
+	if (!path)
+		return;
+	free(f->path);
+	f->path = path;
+}
+
 int modfile_new(pid_t pid, const struct mapping *m, struct modfile **out)
 {
 	struct modfile *f = calloc(1, sizeof(*f));
@@ -230,6 +241,7 @@ int modfile_new(pid_t pid, const struct mapping *m, struct modfile **out)
 	}
 	strip_deleted(pid, f, m);
 	fd = is_vdso(m) ? copy_vdso(pid, m) : modfile_open(pid, m, f->path);
+	use_startname(pid, f, m);
 	if (fd < 0)
 		set_why_not(f, fd);
 	else

@@ -35,7 +35,7 @@ struct segment {
 struct modfile {
 	dev_t dev;
 	ino_t ino;
-	char *path;		/* without " (deleted)" */
+	char *path;		/* without " (deleted)"; of the program, as it was started (startname.h) */
 	bool deleted;
 	struct elfimage *img;	/* NULL: for the reason in why_not */
 	char why_not[96];

@@ -156,10 +156,10 @@ static int draw_stack(struct ledger *l, const struct top_row *row, int y, int en
 	return y;
 }
 
-static int draw_row(struct top *t, struct ledger *l, size_t i, int y)
+static int draw_row(struct top *t, struct ledger *l, size_t i, const struct apart *apart, int y)
 {
 	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
-	const int r = screen_text_row(&sb, t, l, &t->rows[i], (size_t)COLS);
+	const int r = screen_text_row(&sb, t, l, &t->rows[i], apart, (size_t)COLS);
 
 	if (i == t->chosen)
 		attrset(A_REVERSE);
@@ -173,11 +173,13 @@ static size_t draw_rows(const struct screen *s, struct top *t, struct ledger *l,
 {
 	int y = lines_above();
 	const int end = y + lines_of_rows(s);
+	const size_t room = (size_t)lines_of_rows(s), rows = t->n - s->first < room ? t->n - s->first : room;
+	cleanup_free struct apart *apart = calloc(rows + 1, sizeof(*apart));
 	size_t i = s->first;
 
-	*err = 0;
+	*err = apart ? screen_text_apart(l, t->rows + s->first, rows, apart) : -ENOMEM;
 	for (; i < t->n && y < end && *err == 0; i++) {
-		*err = draw_row(t, l, i, y++);
+		*err = draw_row(t, l, i, &apart[i - s->first], y++);
 		if (*err == 0 && top_is_open(t, &t->rows[i]))
 			y = draw_stack(l, &t->rows[i], y, end, err);
 	}
@@ -208,6 +210,15 @@ static int draw_until_chosen_is_there(struct screen *s, struct top *t, struct le
 	return err;
 }
 
+/* A screen without rows says why. */
+static void draw_none(const struct top *t, const struct ledger *l)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+	screen_text_none(&sb, t, l);
+	put_line(lines_above(), strbuf_str(&sb));
+}
+
 static void draw_help(const struct screen *s)
 {
 	const char *text = screen_text_help;
@@ -231,6 +242,8 @@ int screen_draw(struct screen *s, struct top *t, struct ledger *l, struct top_na
 		draw_help(s);
 	else
 		r = draw_until_chosen_is_there(s, t, l, names);
+	if (s->mode != SCREEN_HELP && !t->n)
+		draw_none(t, l);
 	draw_frame(s, t, l);
 	refresh();
 	return r;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "attach/top/screen_text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "report/model/format_text.h"
 #include "report/model/stop_share.h"
 #include "report/names/expand.h"
+#include "report/names/sitename.h"
 #include "report/names/wrappers.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_stack.h"
@@ -217,11 +219,41 @@ static void put_course(struct strbuf *cell, struct ledger *l, const struct top_r
 		text_spark(cell, points, n, width);
 }
 
-static int put_site(struct strbuf *sb, struct ledger *l, const struct top_row *row, size_t columns)
+/* With its wrappers marked; free its frames. 0 or -ENOMEM. */
+static int expand(struct ledger *l, const struct top_row *row, struct stack_view *stack)
+{
+	int r = expand_stack(&l->defs, row->stack, stack);
+
+	if (r < 0)
+		return r;
+	wrappers_mark(stack->frames, stack->depth, l->skips, l->nskips);
+	stack->wrappers = wrappers_count(stack->frames, stack->depth);
+	return 0;
+}
+
+int screen_text_apart(struct ledger *l, const struct top_row *rows, size_t n, struct apart *out)
+{
+	cleanup_free struct summary_group *groups = calloc(n + 1, sizeof(*groups));
+	cleanup_free const struct summary_group **all = calloc(n + 1, sizeof(*all));
+	int r = groups && all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		r = expand(l, &rows[i], &groups[i].stack);
+		all[i] = &groups[i];
+	}
+	if (r == 0)
+		r = apart_find(all, n, out);
+	for (size_t i = 0; groups && i < n; i++)
+		free(groups[i].stack.frames);
+	return r;
+}
+
+static int put_site(struct strbuf *sb, struct ledger *l, const struct top_row *row, const struct apart *apart,
+		    size_t columns)
 {
 	struct stack_view stack;
 	size_t width = columns > sb->len + SITE_MIN ? columns - sb->len : SITE_MIN;
-	int r = expand_stack(&l->defs, row->stack, &stack);
+	int r = expand(l, row, &stack);
 
 	if (r < 0)
 		return r;
@@ -233,15 +265,13 @@ static int put_site(struct strbuf *sb, struct ledger *l, const struct top_row *r
 		strbuf_puts(sb, "] ");
 		width = width > sb->len - before + SITE_MIN ? width - (sb->len - before) : SITE_MIN;
 	}
-	wrappers_mark(stack.frames, stack.depth, l->skips, l->nskips);
-	stack.wrappers = wrappers_count(stack.frames, stack.depth);
-	text_where_of(sb, &stack, NULL, width);
+	sitename_of(sb, &stack, apart, width);
 	free(stack.frames);
 	return strbuf_error(sb);
 }
 
 int screen_text_row(struct strbuf *sb, const struct top *t, struct ledger *l, const struct top_row *row,
-		    size_t columns)
+		    const struct apart *apart, size_t columns)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
@@ -260,21 +290,33 @@ int screen_text_row(struct strbuf *sb, const struct top *t, struct ledger *l, co
 	strbuf_puts(sb, "  ");
 	put_course(&cell, l, row, spark_width(columns));
 	format_left(sb, &cell, spark_width(columns) + 4);
-	return put_site(sb, l, row, columns);
+	return put_site(sb, l, row, apart, columns);
 }
 
 int screen_text_stack(struct strbuf *sb, struct ledger *l, const struct top_row *row)
 {
 	struct stack_view stack;
-	int r = expand_stack(&l->defs, row->stack, &stack);
+	int r = expand(l, row, &stack);
 
 	if (r < 0)
 		return r;
-	wrappers_mark(stack.frames, stack.depth, l->skips, l->nskips);
-	stack.wrappers = wrappers_count(stack.frames, stack.depth);
 	text_stack(sb, &stack);
 	free(stack.frames);
 	return strbuf_error(sb);
+}
+
+void screen_text_none(struct strbuf *sb, const struct top *t, const struct ledger *l)
+{
+	if (t->n)
+		return;
+	if (t->filter && t->all)
+		strbuf_puts(sb, "no stack has a frame that matches the filter: / changes it");
+	else if (t->marked)
+		strbuf_puts(sb, "nothing was allocated since the mark: m takes it away");
+	else if (l->counts[MMT_COUNT_EVENTS])
+		strbuf_puts(sb, "nothing that was allocated is left");
+	else
+		strbuf_puts(sb, "no allocation was seen yet: the process is idle, or allocates in a way that is not watched");
 }
 
 /* --- the bottom --- */

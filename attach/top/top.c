@@ -166,8 +166,8 @@ static size_t course(const struct ledger *l, const struct place *p, struct growt
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < p->series.n && i < MMT_SERIES_POINTS; i++)
-		points[n++] = (struct growth_point){ (i + 1) * span, series_point(&p->series, i) };
-	points[n++] = (struct growth_point){ now, p->bytes };
+		points[n++] = (struct growth_point){ (i + 1) * span, series_point(&p->series, i), 0 };
+	points[n++] = (struct growth_point){ now, p->bytes, 0 };
 	return n;
 }
 
@@ -261,7 +261,7 @@ static int add_places(struct top *t, struct ledger *l, double seconds)
 	}
 	while (n + 1 < TOP_POINTS && all[n].seconds > 0)
 		n++;
-	all[n++] = (struct growth_point){ now, l->held_bytes };
+	all[n++] = (struct growth_point){ now, l->held_bytes, 0 };
 	growth_classify(all, n, now, l->allocs, l->frees, &t->growth);
 	return r;
 }

@@ -25,7 +25,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 /* An entry. */
 static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
-	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
+	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)current_id(), s->family };
 	const struct call *around = bpf_map_lookup_elem(&calls, &key);
 	struct call c = { .site = (__u32)n };
 
@@ -33,7 +33,7 @@ static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site
 	/* where a call has jumped here, its own return is the end of both */
 	if (!(around && around->site != c.site && has_return(around)) && bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
 		__sync_fetch_and_add(&control.unstored, 1);
-	put_brief(ctx, n, UPROBE_AT_ENTRY, c.args);
+	put_brief(ctx, s, n, UPROBE_AT_ENTRY, c.args);
 }
 
 /*
@@ -42,15 +42,17 @@ static __always_inline void opened(struct pt_regs *ctx, const struct uprobe_site
  */
 static __always_inline _Bool opened_sampled(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
-	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)bpf_get_current_pid_tgid(), s->family };
+	const struct call_key key = { ctx->rsp + s->sp_delta, (__u32)current_id(), s->family };
 	struct sampling *its = sampling_of(key.tid, key.family);
 	struct call c = { .site = (__u32)n };
 
 	if (!its)
 		return 1;
 	/* where a call has jumped here, that ends with this one */
-	if (is_inside(its, key.sp, (__u32)n))
+	if (is_inside(its, key.sp, (__u32)n)) {
+		pass();
 		return key.sp != its->sp;
+	}
 	get_args(ctx, c.args);
 	if (s->choice.kind == UPROBE_REALLOC)
 		c.flags |= take_old(s, c.args);
@@ -58,28 +60,36 @@ static __always_inline _Bool opened_sampled(struct pt_regs *ctx, const struct up
 		c.flags |= UPROBE_CHOSEN;
 	if (!s->choice.calls_none)
 		enter(its, s, key.sp, (__u32)n);
-	if (!c.flags)
+	if (!c.flags) {
+		pass();
 		return s->choice.calls_none;
-	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY))
+	}
+	if (bpf_map_update_elem(&calls, &key, &c, BPF_ANY)) {
 		__sync_fetch_and_add(&control.unstored, 1);
-	else if (!put_brief(ctx, n, UPROBE_AT_ENTRY, c.args))
+		pass();
+	} else if (!put_brief(ctx, s, n, UPROBE_AT_ENTRY, c.args)) {
 		bpf_map_delete_elem(&calls, &key);
+	}
 	return 0;
 }
 
 /* An exit or a return in a sample. */
 static __always_inline void closed_sampled(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n)
 {
-	const struct call_key key = { entry_sp(ctx, s), (__u32)bpf_get_current_pid_tgid(), s->family };
+	const struct call_key key = { entry_sp(ctx, s), (__u32)current_id(), s->family };
 	struct sampling *its = sampling_of(key.tid, key.family);
 	const struct call *c = bpf_map_lookup_elem(&calls, &key);
 
 	/* its own return comes next, and has the stack as it was (uprobe_calls.c) */
-	if (c && !(s->flags & UPROBE_RETURNS) && has_return(c))
+	if (c && !(s->flags & UPROBE_RETURNS) && has_return(c)) {
+		pass();
 		return;
+	}
 	if (its && its->sp == key.sp)
 		its->sp = 0;
-	if (c && !put_hit(ctx, s, n))
+	if (!c)
+		pass();
+	else if (!put_hit(ctx, s, n))
 		bpf_map_delete_elem(&calls, &key);
 }
 
@@ -97,6 +107,7 @@ static __always_inline const struct uprobe_site *site_of(struct pt_regs *ctx, __
 
 	if (control.off)
 		return NULL;
+	count_run();
 	*n = bpf_get_attach_cookie(ctx);
 	number = (__u32)*n;
 	return bpf_map_lookup_elem(&sites, &number);
@@ -107,13 +118,15 @@ static __always_inline void once(struct pt_regs *ctx, const struct uprobe_site *
 {
 	__u64 args[6];
 
-	if (s->choice.kind == UPROBE_FREE && !frees_sampled(ctx, s))
+	if (s->choice.kind == UPROBE_FREE && !frees_sampled(ctx, s)) {
+		pass();
 		return;
+	}
 	if (s->choice.kind && s->choice.kind != UPROBE_FREE) {
 		closed_sampled(ctx, s, n);
 	} else if (s->flags & UPROBE_BRIEF) {
 		get_args(ctx, args);
-		put_brief(ctx, n, 0, args);
+		put_brief(ctx, s, n, 0, args);
 	} else {
 		put_hit(ctx, s, n);
 	}
@@ -126,14 +139,18 @@ int at_site(struct pt_regs *ctx)
 	__u64 n;
 	const struct uprobe_site *s = site_of(ctx, &n);
 
-	if (!s)
+	if (!s) {
+		keep_stack_of_thread(ctx);
 		return 0;
+	}
 	if (s->flags & UPROBE_OPENS && s->choice.kind)
 		opened_sampled(ctx, s, n);
 	else if (s->flags & UPROBE_OPENS)
 		opened(ctx, s, n);
 	else if (!(s->flags & UPROBE_RETURNS))
 		once(ctx, s, n);
+	else
+		pass();
 	return 0;
 }
 
@@ -164,15 +181,17 @@ int at_session(struct pt_regs *ctx)
 	__u64 n;
 	const struct uprobe_site *s = site_of(ctx, &n);
 
-	if (!s)
+	if (!s) {
+		keep_stack_of_thread(ctx);
 		return 1;
+	}
 	if (is_return(ctx)) {
 		returned(ctx, s, n);
 		return 0;
 	}
 	if (s->flags & UPROBE_RETURNS && ends_others(ctx->rsp)) {
 		__sync_fetch_and_add(&control.unfollowed, 1);
-		lose();
+		lose_hit();
 		return 1;
 	}
 	if (s->flags & UPROBE_OPENS && s->choice.kind)
@@ -181,6 +200,8 @@ int at_session(struct pt_regs *ctx)
 		opened(ctx, s, n);
 	else if (!(s->flags & UPROBE_RETURNS))
 		once(ctx, s, n);
+	else
+		pass();
 	return !(s->flags & UPROBE_RETURNS);
 }
 
@@ -188,7 +209,7 @@ int at_session(struct pt_regs *ctx)
 
 static __always_inline _Bool is_target(void)
 {
-	return bpf_get_current_pid_tgid() >> 32 == control.tgid;
+	return current_id() >> 32 == control.tgid;
 }
 
 static __always_inline int put_head(__u64 site, __u16 kind)
@@ -205,15 +226,16 @@ static __always_inline int put_head(__u64 site, __u16 kind)
 /* As posix_spawn makes a child: that calls no allocator before it executes a program, or ends. */
 static __always_inline _Bool is_spawn(void)
 {
-	struct pt_regs r;
-	__u64 flags = 0;
+	const struct pt_regs *r = (const struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 call, first, flags = 0;
 
-	if (bpf_probe_read_kernel(&r, sizeof(r), (void *)bpf_task_pt_regs(bpf_get_current_task_btf())))
+	if (bpf_probe_read_kernel(&call, sizeof(call), &r->orig_rax) ||
+	    bpf_probe_read_kernel(&first, sizeof(first), &r->rdi))
 		return 0;
-	if (r.orig_rax == SYS_CLONE)
-		flags = r.rdi;
-	else if (r.orig_rax == SYS_CLONE3)
-		bpf_probe_read_user(&flags, sizeof(flags), (void *)r.rdi);
+	if (call == SYS_CLONE)
+		flags = first;
+	else if (call == SYS_CLONE3)
+		bpf_probe_read_user(&flags, sizeof(flags), (void *)first);
 	return (flags & CLONE_VFORK) != 0;
 }
 
@@ -225,10 +247,11 @@ SEC("raw_tracepoint/sched_process_fork")
 int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	const struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
-	const __u32 id = BPF_CORE_READ(child, tgid);
+	const __u32 id = BPF_CORE_READ(child, tgid);	/* as the kernel has it, whatever namespace we are in */
 	const __u8 one = 1;
 
-	if (!is_target() || id == control.tgid || BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm) || is_spawn() ||
+	if (!is_target() || id == (__u32)BPF_CORE_READ(parent, tgid) ||
+	    BPF_CORE_READ(child, mm) != BPF_CORE_READ(parent, mm) || is_spawn() ||
 	    bpf_map_update_elem(&sharers, &id, &one, BPF_ANY))
 		return 0;
 	__sync_fetch_and_add(&control.shared, 1);

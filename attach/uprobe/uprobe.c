@@ -4,6 +4,7 @@
  */
 #include "attach/uprobe/uprobe.h"
 #include <errno.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -20,6 +21,8 @@
 #include "attach/target/target.h"
 #include "attach/uprobe/uprobe_hold.h"
 #include "attach/uprobe/uprobe_parts.h"
+#include "attach/uprobe/uprobe_ways.h"
+#include "base/clock.h"
 #include "attach/uprobe/uprobe_sample.h"
 
 #define INIT_PID_NAMESPACE 0xeffffffcu	/* the inode of its file, in each kernel */
@@ -31,12 +34,29 @@
 
 /* --- opening --- */
 
-/* The ids that BPF sees are those of the first namespace: from within another one they are not known. */
-static bool is_inside_namespace(void)
+/*
+ * BPF has the numbers of processes in the first PID namespace, or in that of the process that runs: so ours must be one
+ * of these. 0; *@inode 0: it is the first one.
+ */
+static int find_namespace(pid_t pid, uint64_t *device, uint64_t *inode, char *why, size_t n)
 {
-	struct stat st;
+	struct stat ours, its;
+	char path[32];
 
-	return stat("/proc/self/ns/pid", &st) < 0 || (uint32_t)st.st_ino != INIT_PID_NAMESPACE;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)pid);
+	if (stat("/proc/self/ns/pid", &ours) < 0)
+		return -errno;
+	*device = ours.st_dev;
+	*inode = (uint32_t)ours.st_ino == INIT_PID_NAMESPACE ? 0 : ours.st_ino;
+	/* its own may be seen by its tracers only */
+	if (!*inode)
+		return 0;
+	if (stat(path, &its) < 0)
+		return -errno;
+	if (its.st_ino == ours.st_ino)
+		return 0;
+	snprintf(why, n, "it is in a PID namespace of its own below that of mmattach, which is not the first one");
+	return -ENOTSUP;
 }
 
 static int add_to_epoll(const struct uprobe *u, int fd)
@@ -58,12 +78,6 @@ static int open_fds(struct uprobe *u)
 	return r < 0 ? r : add_to_epoll(u, uprobe_kernel_ring(u->kernel));
 }
 
-static enum uprobe_way way_of(const char *name)
-{
-	return !name ? UPROBE_WAY_AUTO : !strcmp(name, "session") ? UPROBE_WAY_SESSION :
-	       !strcmp(name, "multi") ? UPROBE_WAY_MULTI : UPROBE_WAY_PERF;
-}
-
 static struct uprobe *make(pid_t pid, struct shared *shared)
 {
 	struct uprobe *u = calloc(1, sizeof(*u));
@@ -73,7 +87,7 @@ static struct uprobe *make(pid_t pid, struct shared *shared)
 	u->pid = pid;
 	u->shared = shared;
 	u->epoll = u->pidfd = -1;
-	u->read_ns = uprobe_clock_ns();
+	u->read_ns = clock_ns();
 	u->nice = getpriority(PRIO_PROCESS, 0);
 	memset(u->group_of, 0xff, sizeof(u->group_of));
 	uprobe_calls_init(&u->calls);
@@ -86,28 +100,40 @@ static uint32_t ring_of(const struct shared *shared)
 	return shared->one_of_many ? UPROBE_RING_SMALL : UPROBE_RING;
 }
 
+/* The programs, known to be exact; then what becomes of the process is followed. */
+static int open_kernel(struct uprobe *u, const struct uprobe_settings *set, char *why, size_t n)
+{
+	uint64_t device = 0, inode = 0;
+	int r = find_namespace(u->pid, &device, &inode, why, n);
+
+	if (r == 0)
+		r = uprobe_kernel_open(set, &u->kernel, why, n);
+	if (r < 0)
+		return r;
+	uprobe_kernel_number_in(u->kernel, device, inode);
+	r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), set->ring_bytes);
+	if (r == 0)
+		r = uprobe_selftest(u->kernel, &u->reader, &u->cost, why, n);
+	if (r == 0)
+		r = uprobe_kernel_counts(u->kernel, &u->before);
+	return r == 0 ? uprobe_kernel_watch(u->kernel) : r;
+}
+
 int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n)
 {
 	struct uprobe_settings set = {
-		.pid = pid, .ring_bytes = ring_of(shared), .sampled = shared->sampled, .way = way_of(way),
+		.pid = pid, .ring_bytes = ring_of(shared), .sampled = shared->sampled, .way = uprobe_way_of(way),
 	};
-	struct uprobe *u;
+	struct uprobe *u = make(pid, shared);
 	int r;
 
 	*why = '\0';
-	if (is_inside_namespace()) {
-		snprintf(why, n, "mmattach runs in a PID namespace, and BPF reports the ids of the first one");
-		return -ENOTSUP;
-	}
-	u = make(pid, shared);
 	if (!u)
 		return -ENOMEM;
 	set.threads = target_status_number(pid, "Threads");
 	atomic_store(&shared->threads, set.threads);
 	u->inherits = shared->inherits && !target_status_number(pid, "TracerPid");
-	r = uprobe_kernel_open(&set, &u->kernel, why, n);
-	if (r == 0)
-		r = uprobe_reader_init(&u->reader, uprobe_kernel_ring(u->kernel), set.ring_bytes);
+	r = open_kernel(u, &set, why, n);
 	if (r == 0)
 		r = open_fds(u);
 	if (r < 0) {
@@ -121,6 +147,35 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	sched_priority_ask();
 	*out = u;
 	return 0;
+}
+
+static bool has_right(uint64_t rights, unsigned right)
+{
+	return rights >> right & 1;
+}
+
+/* Sessions and multi links take CAP_BPF and CAP_PERFMON, perf events CAP_SYS_ADMIN (uprobe_ways.h). */
+static bool have_rights(int version)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	uint64_t rights;
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return false;
+	rights = data[0].effective | (uint64_t)data[1].effective << 32;
+	return has_right(rights, CAP_SYS_ADMIN) ||
+	       (version >= UPROBE_SINCE_MULTI && has_right(rights, CAP_BPF) && has_right(rights, CAP_PERFMON));
+}
+
+bool uprobe_expected(pid_t pid)
+{
+	const int version = uprobe_linux_version();
+	uint64_t device, inode;
+	char why[256];
+
+	return uprobe_way_check(UPROBE_WAY_AUTO, version, "", why, sizeof(why)) == 0 && have_rights(version) &&
+	       find_namespace(pid, &device, &inode, why, sizeof(why)) == 0;
 }
 
 void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules)
@@ -273,6 +328,24 @@ const char *uprobe_way(const struct uprobe *u)
 	return uprobe_way_name(uprobe_kernel_way(u->kernel));
 }
 
+const struct uprobe_hit_cost *uprobe_cost(const struct uprobe *u)
+{
+	return &u->cost;
+}
+
+uint64_t uprobe_unaccounted(struct uprobe *u)
+{
+	struct uprobe_counts c;
+	uint64_t missing = 0, recorded;
+
+	if (uprobe_kernel_counts(u->kernel, &c) == 0) {
+		recorded = (c.runs - u->before.runs) - (c.passed - u->before.passed);
+		missing = recorded > u->hits ? recorded - u->hits : 0;
+	}
+	atomic_store(&u->shared->counts.unaccounted, missing);
+	return missing;
+}
+
 int uprobe_fd(const struct uprobe *u)
 {
 	return u->epoll;
@@ -287,6 +360,8 @@ void uprobe_begin(struct uprobe *u)
 {
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
+	/* the first hit has a chain, too, however late the ring is read */
+	uprobe_pass_chain(u);
 	if (!__atomic_load_n(&c->execed, __ATOMIC_ACQUIRE))
 		__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);
 }

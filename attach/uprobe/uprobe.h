@@ -38,6 +38,12 @@ struct uprobe;
 must_check int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe **out, char *why, size_t n);
 
 /*
+ * Can @pid be watched, as far as that is known without loading anything: by this program, by this kernel, with our
+ * rights? What a hint may name.
+ */
+bool uprobe_expected(pid_t pid);
+
+/*
  * May functions have return probes? From Linux 6.11 on their return is a system call, which a seccomp filter of the
  * target may forbid, which would end it; since 6.14 filters are not asked. And a call in a signal handler, on an
  * alternate stack above the thread's own one, makes the kernel forget the return probe of the call that the signal
@@ -57,6 +63,27 @@ void uprobe_leave(struct uprobe *u);
  */
 void uprobe_wait_left(struct uprobe *u);
 void uprobe_close(struct uprobe *u);	/* all are out. NULL is fine */
+
+/*
+ * Hits that the kernel's programs have run for, and of which there is neither a record that was read, nor a reason why
+ * there is none: not in the sample, or lost. 0, if all is well, once uprobe_wait_left() was called and the ring is
+ * read.
+ * It is in shared->counts from then on.
+ */
+uint64_t uprobe_unaccounted(struct uprobe *u);
+
+/*
+ * What a call costs its thread here, as the self-test has found it: by one probe, as of free, and by those at its entry
+ * and its exit, with a stack.
+ */
+struct uprobe_hit_cost {
+	uint64_t brief_ns, pair_ns;
+};
+
+const struct uprobe_hit_cost *uprobe_cost(const struct uprobe *u);
+
+/* Processes that are forked from now on need one self-test of a way for all (uprobe_selftest.h). */
+void uprobe_selftest_share(void);
 
 /* "uprobe session", ... */
 const char *uprobe_way(const struct uprobe *u);

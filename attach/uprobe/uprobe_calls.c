@@ -27,7 +27,7 @@ static void drop_calls(struct uprobe_calls *c, struct uprobe_thread *t)
 	calls_drop(&c->calls, &t->open);
 }
 
-static uint16_t *thread(struct uprobe_calls *c, uint32_t tid)
+static struct uprobe_thread *thread(struct uprobe_calls *c, uint32_t tid)
 {
 	struct uprobe_thread *t = addrmap_get(&c->threads, tid);
 
@@ -35,12 +35,14 @@ static uint16_t *thread(struct uprobe_calls *c, uint32_t tid)
 		t = addrmap_slot(&c->threads, tid, NULL);
 		if (!t)
 			return NULL;
-		*t = (struct uprobe_thread){ NO_CALL, c->generation };
+		*t = (struct uprobe_thread){ .open = NO_CALL, .generation = c->generation };
 	}
-	if (t->generation != c->generation)
+	if (t->generation != c->generation) {
 		drop_calls(c, t);
+		t->closed = 0;
+	}
 	t->generation = c->generation;
-	return &t->open;
+	return t;
 }
 
 void uprobe_calls_forget(struct uprobe_calls *c)
@@ -76,13 +78,16 @@ static bool has_return(struct uprobe_calls *c, uint16_t *open, taddr sp, uint16_
 	return call && call->sp == sp && call->ret;
 }
 
-static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, const struct site *s, taddr sp,
+static void at_entry(struct uprobe_calls *c, struct uprobe_thread *t, uint32_t number, const struct site *s, taddr sp,
 		     const uint64_t args[6], struct uprobe_meaning *m)
 {
 	struct call call = { .sp = sp, .trap = number, .family = s->family };
+	uint16_t *open = &t->open;
 	const bool event = s->flags & (s->flags & SITE_RETURNS ? SITE_OPENING : SITE_EMIT);
 	bool inside, tail;
 
+	/* a return from here on is not that of the call which has ended last, also if this one cannot be stored */
+	t->closed = 0;
 	if (c->sampled)
 		leave_around(c, open, sp, s->family);
 	inside = calls_inside(&c->calls, open, sp, s->family);
@@ -96,16 +101,32 @@ static void at_entry(struct uprobe_calls *c, uint16_t *open, uint32_t number, co
 	m->flags = RECORD_OPENS;
 }
 
-static void at_exit_of(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
+static bool closed_already(const struct uprobe_thread *t, const struct site *s, taddr sp)
 {
-	if (!(s->flags & SITE_RETURNS) && has_return(c, open, sp, s->family))
+	return t->closed == sp && t->closed_family == s->family;
+}
+
+static void at_exit_of(struct uprobe_calls *c, struct uprobe_thread *t, const struct site *s, taddr sp,
+		       struct uprobe_meaning *m)
+{
+	const bool returns = s->flags & SITE_RETURNS;
+
+	if (!returns && has_return(c, &t->open, sp, s->family))
 		return;
-	m->has_call = calls_close(&c->calls, open, sp, s->family, &m->call);
-	/* closed already; or the record of its entry was lost, and is counted as that */
-	if (!m->has_call && s->flags & SITE_RETURNS && s->flags & SITE_ENTRY)
+	m->has_call = calls_close(&c->calls, &t->open, sp, s->family, &m->call);
+	if (m->has_call)
+		m->flags = RECORD_CLOSES;
+	else if (!returns || !(s->flags & SITE_ENTRY))
+		m->flags = RECORD_STATIC;
+	else if (!closed_already(t, s, sp))
+		m->flags = RECORD_UNOPENED;
+	else
 		return;
-	m->flags = m->has_call ? RECORD_CLOSES : RECORD_STATIC;
-	m->emit = s->flags & SITE_EMIT && !calls_inside(&c->calls, open, sp, s->family);
+	if (returns) {
+		t->closed = sp;
+		t->closed_family = s->family;
+	}
+	m->emit = s->flags & SITE_EMIT && !calls_inside(&c->calls, &t->open, sp, s->family);
 }
 
 static void at_once(struct uprobe_calls *c, uint16_t *open, const struct site *s, taddr sp, struct uprobe_meaning *m)
@@ -119,18 +140,18 @@ static void at_once(struct uprobe_calls *c, uint16_t *open, const struct site *s
 int uprobe_calls_hit(struct uprobe_calls *c, const struct uprobe_head *h, const struct site *s, taddr sp,
 		     const uint64_t args[6], struct uprobe_meaning *m)
 {
-	uint16_t *open = thread(c, h->tid);
+	struct uprobe_thread *t = thread(c, h->tid);
 	const taddr entry = entry_sp(h, s, sp);
 
 	*m = (struct uprobe_meaning){ 0 };
-	if (!open)
+	if (!t)
 		return -ENOMEM;
 	if (h->flags & UPROBE_AT_ENTRY)
-		at_entry(c, open, h->site, s, entry, args, m);
+		at_entry(c, t, h->site, s, entry, args, m);
 	else if (s->flags & SITE_EXIT)
-		at_exit_of(c, open, s, entry, m);
+		at_exit_of(c, t, s, entry, m);
 	else
-		at_once(c, open, s, entry, m);
+		at_once(c, &t->open, s, entry, m);
 	return 0;
 }
 
@@ -142,6 +163,17 @@ void uprobe_calls_end(struct uprobe_calls *c, uint32_t tid)
 		return;
 	calls_drop(&c->calls, &t->open);
 	addrmap_del(&c->threads, tid, NULL);
+}
+
+const struct uprobe_thread *uprobe_calls_cost(struct uprobe_calls *c, const struct uprobe_head *h, uint64_t ns)
+{
+	struct uprobe_thread *t = addrmap_get(&c->threads, h->tid);
+
+	if (!t)
+		return NULL;
+	t->first_ns = t->first_ns ? t->first_ns : h->time_ns;
+	t->cost_ns += ns;
+	return t;
 }
 
 uint32_t uprobe_calls_threads(const struct uprobe_calls *c)

@@ -6,7 +6,8 @@
  *	entry (UPROBE_AT_ENTRY)		a call is opened
  *	exit, return			the call of the family that began with this rsp ends. Of a function with an
  *					entry the return means nothing if it is closed already: realloc(NULL) jumps to
- *					malloc, and both return there
+ *					malloc, and both return there. If it is not, its beginning was lost, or came
+ *					before a loss: RECORD_UNOPENED
  *	else				an event, unless it is internal to an open call of its family
  */
 #ifndef MM_UPROBE_CALLS_H
@@ -31,7 +32,12 @@ struct uprobe_calls {
 
 struct uprobe_thread {
 	uint16_t open;			/* its innermost open call */
+	/* of the call that a return has ended last in this generation: its family, */
+	uint16_t closed_family;
 	uint32_t generation;
+	taddr closed;			/* and rsp at its entry; 0: none */
+	uint64_t first_ns;		/* its first hit */
+	uint64_t cost_ns;		/* what its probes took at least (uprobe_calls_cost) */
 };
 
 struct uprobe_meaning {
@@ -56,6 +62,9 @@ void uprobe_calls_forget(struct uprobe_calls *c);
 
 /* The thread has ended. */
 void uprobe_calls_end(struct uprobe_calls *c, uint32_t tid);
+
+/* Add @ns to what the probes of @h's thread have cost it; NULL: nothing is known of the thread. */
+const struct uprobe_thread *uprobe_calls_cost(struct uprobe_calls *c, const struct uprobe_head *h, uint64_t ns);
 
 /* How many threads have hit, and exist. */
 uint32_t uprobe_calls_threads(const struct uprobe_calls *c);

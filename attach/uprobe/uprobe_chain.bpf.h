@@ -189,7 +189,7 @@ static __always_inline __u64 send_chain(struct chain_slot *slot, __u64 n)
 /* Is what was read just now the chain of @before, the same thread's, which was sent? */
 static __always_inline _Bool unchanged(const struct chain_slot *slot, const struct chain_facts *before)
 {
-	return before->time_ns && before->tid == (__u32)bpf_get_current_pid_tgid() && !slot->differs &&
+	return before->time_ns && before->tid == (__u32)current_id() && !slot->differs &&
 	       before->n == slot->chain.n && before->end == slot->chain.end &&
 	       before->first == slot->chain.first;
 }
@@ -197,7 +197,7 @@ static __always_inline _Bool unchanged(const struct chain_slot *slot, const stru
 /* The time of the record, by which its hit knows it; 0: there is none. Not static, likewise. */
 __noinline __u64 put_chain(__u64 n)
 {
-	const __u32 i = (__u32)bpf_get_current_pid_tgid() % UPROBE_CHAIN_SLOTS;
+	const __u32 i = (__u32)current_id() % UPROBE_CHAIN_SLOTS;
 	struct chain_slot *slot = bpf_map_lookup_elem(&chain_slots, &i);
 	struct chain_facts before;
 	__u64 time_ns = 0;

@@ -22,6 +22,7 @@ enum uprobe_site_flags {
 	UPROBE_LOADED = 1 << 4,		/* there are loads */
 	UPROBE_RESULT_RDI = 1 << 6,	/* the function's result is in rdi, not rax */
 	UPROBE_BRIEF = 1 << 5,		/* arguments and rsp are enough; space is reserved for it in the ring */
+	UPROBE_WORD = 1 << 7,		/* a brief record has the word before its first argument, too */
 };
 
 /* As struct site_load. */
@@ -93,6 +94,7 @@ struct uprobe_brief {
 	struct uprobe_head head;
 	unsigned long long ip, sp;
 	unsigned long long args[6];
+	unsigned long long word;	/* of UPROBE_WORD; 0: not read */
 };
 
 #define UPROBE_HIDDEN 4u		/* a power of two */
@@ -148,9 +150,16 @@ struct uprobe_hint {
 	unsigned long long bytes, end;
 };
 
+/* Of the programs at probes, on one processor; in sum there is a record for each run that was not passed over. */
+struct uprobe_counts {
+	unsigned long long runs;
+	unsigned long long passed;	/* those that make no record: not in the sample, or lost, which is counted */
+};
+
 /* The programs' global data, mapped by the reader. */
 struct uprobe_control {
 	unsigned int tgid;		/* the target */
+	unsigned long long ns_device, ns_inode;	/* of the PID namespace that numbers are of; 0: the first one */
 	unsigned int ring_bytes;	/* of the ring: UPROBE_RING, or UPROBE_RING_SMALL */
 	unsigned int slice_bytes;	/* the most that is copied of a stack */
 	unsigned int slice_guess;	/* of a thread of which nothing is known, when the ring fills */

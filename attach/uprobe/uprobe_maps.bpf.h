@@ -63,6 +63,13 @@ struct call {
 	__u32 site, flags;
 };
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct uprobe_counts);
+} counts SEC(".maps");
+
 /* Calls that have not returned. One that was left by longjmp stays until it is the oldest. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -134,11 +141,70 @@ struct {
 	__type(value, struct chain_slot);
 } chain_slots SEC(".maps");
 
+/* Empty: a tail call into it leads nowhere. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} no_programs SEC(".maps");
+
+/*
+ * Leads nowhere: what matters is that a program contains a tail call. Since Linux 6.13 the compiler for x86-64 may put
+ * a program's stack not on the kernel stack of its thread, but into memory that each processor has once. A uprobe's
+ * program can be preempted where kernel code can; then another thread's run of it on that processor writes over what
+ * the first one keeps there. Hits were recorded with wrong arguments or not at all, without a loss that could be
+ * counted, and the kernel crashed. A program with a tail call keeps its stack on that of its thread, on all kernels
+ * (doc/BPF-NOTES.md). Before anything is probed, uprobe_jit.h sees to it that it does.
+ */
+static __always_inline void keep_stack_of_thread(void *ctx)
+{
+	bpf_tail_call(ctx, &no_programs, 0);
+}
+
+/* Process and thread, as mmattach sees their numbers: in its own PID namespace. */
+static __always_inline __u64 current_id(void)
+{
+	struct bpf_pidns_info ids;
+
+	if (!control.ns_inode)
+		return bpf_get_current_pid_tgid();
+	if (bpf_get_ns_current_pid_tgid(control.ns_device, control.ns_inode, &ids, sizeof(ids)))
+		return 0;	/* it is in another one */
+	return (__u64)ids.tgid << 32 | ids.pid;
+}
+
+/* Atomic, since another thread's run may come between on the same processor. */
+static __always_inline void count_run(void)
+{
+	const __u32 zero = 0;
+	struct uprobe_counts *c = bpf_map_lookup_elem(&counts, &zero);
+
+	if (c)
+		__sync_fetch_and_add(&c->runs, 1);
+}
+
+/* This run makes no record, and need not. */
+static __always_inline void pass(void)
+{
+	const __u32 zero = 0;
+	struct uprobe_counts *c = bpf_map_lookup_elem(&counts, &zero);
+
+	if (c)
+		__sync_fetch_and_add(&c->passed, 1);
+}
+
 /* What makes a record returns 1 if it did. */
 static __always_inline int lose(void)
 {
 	__sync_fetch_and_add(&control.lost, 1);
 	return 0;
+}
+
+static __always_inline int lose_hit(void)
+{
+	pass();
+	return lose();
 }
 
 static __always_inline void get_args(const struct pt_regs *r, __u64 args[6])

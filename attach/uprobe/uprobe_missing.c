@@ -15,6 +15,12 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	return -EOPNOTSUPP;
 }
 
+bool uprobe_expected(pid_t pid)
+{
+	(void)pid;
+	return false;
+}
+
 bool uprobe_may_return(const struct uprobe *u)
 {
 	(void)u;
@@ -39,6 +45,22 @@ void uprobe_wait_left(struct uprobe *u)
 void uprobe_close(struct uprobe *u)
 {
 	(void)u;
+}
+
+uint64_t uprobe_unaccounted(struct uprobe *u)
+{
+	(void)u;
+	return 0;
+}
+
+void uprobe_selftest_share(void)
+{
+}
+
+const struct uprobe_hit_cost *uprobe_cost(const struct uprobe *u)
+{
+	(void)u;
+	return NULL;
 }
 
 const char *uprobe_way(const struct uprobe *u)

@@ -7,12 +7,12 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "attach/uprobe/uprobe.h"
 #include "attach/uprobe/uprobe_calls.h"
 #include "attach/uprobe/uprobe_kernel.h"
 #include "attach/uprobe/uprobe_reader.h"
+#include "attach/uprobe/uprobe_selftest.h"
 
 /* The probes that were made together. */
 struct group {
@@ -36,10 +36,12 @@ struct uprobe {
 	/* how often a site's number was given up: a record of an earlier one is not the present one's */
 	uint32_t generation[SHARED_SITES];
 	int epoll, pidfd;
+	struct uprobe_hit_cost cost;	/* as the self-test has found it */
+	struct uprobe_counts before;	/* runs for the self-test */
+	uint64_t hits;			/* of the runs since then: those of which a record was read */
 	uint64_t lost;			/* as it was when the ring was read last */
 	uint32_t lost_seen;
 	uint32_t lost_noted;		/* as far as it is in a record */
-	uint64_t lost_next_ns;
 	uint64_t losing_since_ns, read_ns;
 	uint64_t counted_ns;
 	int nice;			/* ours before */
@@ -54,17 +56,22 @@ struct uprobe {
 	bool inherits;			/* uprobe_files.h */
 };
 
+/* What the controller knows of where chains begin is known to BPF at the next hit. */
+void uprobe_pass_chain(struct uprobe *u);
+
+/* The load that is the word before the block that is given to the function; SITE_LOADS: it has none. */
+static inline unsigned uprobe_word_load(const struct site *s)
+{
+	for (unsigned i = SITE_OLD_CHUNK; i < SITE_LOADS; i++)
+		if (s->loads[i].base == SITE_BASE_ARG1 && s->loads[i].index == SITE_BASE_NONE &&
+		    s->loads[i].width == 8 && s->loads[i].disp == -8)
+			return i;
+	return SITE_LOADS;
+}
+
 static inline uint32_t uprobe_smaller(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
-}
-
-static inline uint64_t uprobe_clock_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 #endif

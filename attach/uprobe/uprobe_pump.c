@@ -7,10 +7,10 @@
 #include "attach/keeper/shared/ring.h"
 #include "attach/target/target.h"
 #include "attach/uprobe/uprobe_parts.h"
+#include "base/clock.h"
 #include "base/log.h"
 
 #define COUNT_NS 1000000000ull		/* how often the threads are counted */
-#define LOST_NS 10000000u		/* between records of a loss that goes on */
 
 _Static_assert(UPROBE_SITES == SHARED_SITES && UPROBE_LOADS == SITE_LOADS && UPROBE_TEXT == SITE_TEXT &&
 		       UPROBE_HINTS == SHARED_THREADS,
@@ -38,16 +38,21 @@ static struct record_hit *reserve(struct uprobe *u, uint32_t slice, const struct
 }
 
 /* false: there is no space in the ring now. */
-static bool note(struct uprobe *u, enum record_kind kind, const struct uprobe_head *h, int64_t value)
+static bool put_record(struct uprobe *u, const struct record *what)
 {
 	struct record *rec = ring_reserve(&u->shared->ring, sizeof(*rec));
 
 	if (!rec)
 		return false;
-	*rec = (struct record){ .kind = kind, .tid = h ? h->tid : 0, .time_ns = h ? h->time_ns : uprobe_clock_ns(),
-				.value = value };
+	*rec = *what;
 	ring_commit(&u->shared->ring, rec, sizeof(*rec));
 	return true;
+}
+
+static bool note(struct uprobe *u, enum record_kind kind, const struct uprobe_head *h, int64_t value)
+{
+	return put_record(u, &(struct record){ .kind = kind, .tid = h ? h->tid : 0,
+					       .time_ns = h ? h->time_ns : clock_ns(), .value = value });
 }
 
 static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struct uprobe_meaning *m,
@@ -66,13 +71,20 @@ static void fill_head(struct uprobe *u, const struct uprobe_head *h, const struc
 	rec->chain_end = CHAIN_NONE;
 }
 
-static void fill_brief(const struct uprobe_brief *b, struct record_hit *rec)
+static void fill_brief(const struct uprobe_brief *b, const struct site *s, struct record_hit *rec)
 {
+	const unsigned word = uprobe_word_load(s);
+
+
 	rec->regs = (struct user_regs_struct){
 		.rip = b->ip, .rsp = b->sp, .rdi = b->args[0], .rsi = b->args[1], .rdx = b->args[2],
 		.rcx = b->args[3], .r8 = b->args[4], .r9 = b->args[5],
 	};
 	memcpy(rec->args, b->args, sizeof(rec->args));
+	if (!b->word || word >= SITE_LOADS)
+		return;
+	rec->loads[word] = b->word;
+	rec->loads_read = 1u << word;
 }
 
 /* As they were before the kernel replaced them; a frame that was left has something else there. */
@@ -87,6 +99,23 @@ static void restore_returns(const struct uprobe_hit *h, uint64_t sp, uint8_t *sl
 	}
 }
 
+/* What is read at the end of a call; the word before its argument is read at its beginning. */
+static struct site_load read_late(const struct site *s, unsigned i)
+{
+	return i == uprobe_word_load(s) ? (struct site_load){ 0 } : s->loads[i];
+}
+
+static bool read_the_same(const struct site *a, const struct site *b)
+{
+	for (unsigned i = 0; i < SITE_LOADS; i++) {
+		const struct site_load one = read_late(a, i), other = read_late(b, i);
+
+		if (memcmp(&one, &other, sizeof(one)))
+			return false;
+	}
+	return true;
+}
+
 static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const struct uprobe_meaning *m,
 		     struct record_hit *rec)
 {
@@ -97,7 +126,7 @@ static void fill_hit(const struct shared *sh, const struct uprobe_hit *h, const 
 	memcpy(rec->args, m->has_call ? m->call.args : (const uint64_t *)h->args, sizeof(rec->args));
 	memcpy(rec->loads, h->loads, sizeof(rec->loads));
 	/* if it was not known there which call ends, they may be those of another rule */
-	if (!memcmp(asked->loads, asks->loads, sizeof(asks->loads))) {
+	if (read_the_same(asked, asks)) {
 		rec->loads_read = h->loads_read;
 		rec->loads_null = h->loads_null;
 	}
@@ -134,8 +163,7 @@ static void keep_chain(struct uprobe *u, const struct uprobe_head *h, size_t n)
 		memcpy(c, h, n);
 }
 
-/* As soon as the controller knows where chains begin. */
-static void pass_chain(struct uprobe *u)
+void uprobe_pass_chain(struct uprobe *u)
 {
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 	const bool chained = atomic_load(&u->shared->chained);
@@ -196,6 +224,7 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 	}
 	if (uprobe_calls_hit(&u->calls, h, &u->shared->sites[h->site % SHARED_SITES], sp_of(h), args_of(h), &m) < 0) {
 		u->unfollowed++;
+		(void)note(u, RECORD_LOST, h, 1);
 		return true;
 	}
 	if (!m.emit)
@@ -204,7 +233,7 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 	if (h->kind == UPROBE_HIT)
 		fill_hit(u->shared, (const struct uprobe_hit *)h, &m, rec);
 	else
-		fill_brief((const struct uprobe_brief *)h, rec);
+		fill_brief((const struct uprobe_brief *)h, &u->shared->sites[h->site % SHARED_SITES], rec);
 	if (chain)
 		fill_chain(chain, rec);
 	ring_commit(&u->shared->ring, &rec->head, record_hit_size(rec));
@@ -212,22 +241,27 @@ static bool take_hit(struct uprobe *u, const struct uprobe_head *h)
 	return true;
 }
 
-/* Before the records that came after a loss. */
+/*
+ * Before the records that came after a loss. Each time: the address of a block whose allocation was lost may be in
+ * the next record. What BPF has left out (ends_others) is counted as lost where it begins, and ends unseen.
+ */
 static bool note_lost(struct uprobe *u, const struct uprobe_head *h)
 {
+	struct record lost = { .kind = RECORD_LOST, .tid = h->tid, .time_ns = h->time_ns };
+
 	/* it was filled before the record in front of it */
 	if ((int32_t)(h->lost - u->lost_seen) < 0)
 		return true;
 	if (h->lost != u->lost_seen)
 		uprobe_calls_forget(&u->calls);
 	u->lost_seen = h->lost;
-	/* while it goes on, not for each one */
-	if (h->lost == u->lost_noted || h->time_ns < u->lost_next_ns)
+	if (h->lost == u->lost_noted)
 		return true;
-	if (!note(u, RECORD_LOST, h, h->lost - u->lost_noted))
+	lost.value = h->lost - u->lost_noted;
+	lost.site = __atomic_load_n(&uprobe_kernel_control(u->kernel)->unfollowed, __ATOMIC_ACQUIRE) != 0;
+	if (!put_record(u, &lost))
 		return false;
 	u->lost_noted = h->lost;
-	u->lost_next_ns = h->time_ns + LOST_NS;
 	return true;
 }
 
@@ -248,6 +282,28 @@ static void mend_sharers(struct uprobe *u)
 		(void)note_sharers(u, NULL, n);
 }
 
+/*
+ * What its probes have cost the thread, as the self-test found it: a record with a stack is one of a call that was
+ * probed at its entry and its exit. Of calls that are not in a sample there are no records.
+ */
+static void add_cost(struct uprobe *u, const struct uprobe_head *h)
+{
+	const struct uprobe_hit_cost *cost = &u->cost;
+	const uint64_t ns = h->kind == UPROBE_HIT ? cost->pair_ns : cost->brief_ns;
+	const struct uprobe_thread *t = u->rules ? NULL : uprobe_calls_cost(&u->calls, h, ns);
+	struct shared_worst *worst = &u->shared->counts.worst;
+
+	if (!t)
+		return;
+	atomic_fetch_add_explicit(&u->shared->counts.probed_ns, ns, memory_order_relaxed);
+	if (t->cost_ns <= atomic_load_explicit(&worst->ns, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&worst->ns, t->cost_ns, memory_order_relaxed);
+	atomic_store_explicit(&worst->since_ns, t->first_ns, memory_order_relaxed);
+	atomic_store_explicit(&worst->last_ns, h->time_ns, memory_order_relaxed);
+	atomic_store_explicit(&worst->tid, h->tid, memory_order_relaxed);
+}
+
 static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 {
 	if (!note_lost(u, h))
@@ -255,7 +311,11 @@ static bool take(struct uprobe *u, const struct uprobe_head *h, size_t n)
 	switch (h->kind) {
 	case UPROBE_HIT:
 	case UPROBE_HIT_BRIEF:
-		return take_hit(u, h);
+		if (!take_hit(u, h))
+			return false;
+		u->hits++;
+		add_cost(u, h);
+		return true;
 	case UPROBE_CHAIN:
 		keep_chain(u, h, n);
 		return true;
@@ -310,12 +370,12 @@ static bool target_is_gone(const struct uprobe *u)
 
 void uprobe_pump(struct uprobe *u, uint64_t until)
 {
-	const uint64_t now = uprobe_clock_ns();
+	const uint64_t now = clock_ns();
 	const void *rec = NULL;
 	size_t n;
 
 	atomic_fetch_add(&u->shared->beat, 1);
-	pass_chain(u);
+	uprobe_pass_chain(u);
 	note_gap(u, now);
 	count(u, now);
 	while (uprobe_reader_read(&u->reader) < until && (rec = uprobe_reader_peek(&u->reader, &n)) &&

@@ -16,7 +16,7 @@ static __always_inline __u64 wake(__u64 unread)
 
 static __always_inline void fill_head(struct uprobe_head *h, __u64 site, __u16 kind, __u16 flags)
 {
-	const __u64 id = bpf_get_current_pid_tgid();
+	const __u64 id = current_id();
 
 	h->time_ns = bpf_ktime_get_ns();
 	h->tid = (__u32)id;
@@ -32,17 +32,29 @@ static __always_inline void fill_head(struct uprobe_head *h, __u64 site, __u16 k
 
 /* --- brief records --- */
 
-static __always_inline int put_brief(struct pt_regs *ctx, __u64 n, __u16 flags, const __u64 args[6])
+/* glibc's header of the block that is about to be freed: only until then it says how large it is. */
+static __always_inline __u64 word_before(__u64 address)
+{
+	__u64 word;
+
+	if (!address || bpf_probe_read_user(&word, sizeof(word), (void *)(address - sizeof(word))))
+		return 0;
+	return word;
+}
+
+static __always_inline int put_brief(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n, __u16 flags,
+				     const __u64 args[6])
 {
 	struct uprobe_brief *b = bpf_ringbuf_reserve(&ring, sizeof(*b), 0);
 
 	if (!b)
-		return lose();
+		return lose_hit();
 	fill_head(&b->head, n, UPROBE_HIT_BRIEF, flags);
 	b->ip = ctx->rip;
 	b->sp = ctx->rsp;
 	for (int i = 0; i < 6; i++)
 		b->args[i] = args[i];
+	b->word = s->flags & UPROBE_WORD ? word_before(args[0]) : 0;
 	bpf_ringbuf_submit(b, wake(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA)));
 	return 1;
 }
@@ -158,7 +170,7 @@ static __always_inline _Bool has_return(const struct call *c)
 /* The arguments of the call that ends, if they were stored. */
 static __always_inline void find_call(struct uprobe_hit *h, const struct uprobe_site *s, __u64 sp)
 {
-	const struct call_key key = { sp, (__u32)bpf_get_current_pid_tgid(), s->family };
+	const struct call_key key = { sp, (__u32)current_id(), s->family };
 	const struct call *c = bpf_map_lookup_elem(&calls, &key);
 
 	if (!c || (!(s->flags & UPROBE_RETURNS) && has_return(c)))
@@ -197,6 +209,7 @@ static __always_inline void find_hidden(struct uprobe_hit *h, __u64 sp)
 __noinline int fill_hit(struct pt_regs *ctx, struct uprobe_hit *h, const struct uprobe_site *s, __u64 n)
 {
 	const struct uprobe_site *asks = s;
+	__u32 outer;
 
 	if (!h || !s)
 		return 0;
@@ -210,8 +223,10 @@ __noinline int fill_hit(struct pt_regs *ctx, struct uprobe_hit *h, const struct 
 	/* at a return rsp is one word above where it was at the entry */
 	if (s->flags & UPROBE_CLOSES)
 		find_call(h, s, entry_sp(ctx, s));
-	if (h->outer != (__u32)n)
-		asks = bpf_map_lookup_elem(&sites, &h->outer);
+	/* before 6.2 the verifier wants a key to be on the stack */
+	outer = h->outer;
+	if (outer != (__u32)n)
+		asks = bpf_map_lookup_elem(&sites, &outer);
 	if (asks && asks->flags & UPROBE_LOADED)
 		read_loads(h, asks, s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10]);
 	if (s->choice.kind)
@@ -254,7 +269,7 @@ static __always_inline int put_sized(struct pt_regs *ctx, const struct uprobe_si
 	struct uprobe_hit *h = bpf_ringbuf_reserve(&ring, sizeof(*h) + room, 0);
 
 	if (!h)
-		return lose();
+		return lose_hit();
 	fill_hit(ctx, h, s, n);
 	h->chain = chain;
 	if (want) {
@@ -286,7 +301,7 @@ static __always_inline __u32 slice_unknown(__u64 sp, __u64 unread)
 /* Bytes of stack that are worth copying of this thread (attach/stacks/slice_size.h), as shared_slice() has it. */
 static __always_inline __u32 slice_wanted(__u64 sp, __u64 unread)
 {
-	const __u32 tid = (__u32)bpf_get_current_pid_tgid(), i = tid % UPROBE_HINTS;
+	const __u32 tid = (__u32)current_id(), i = tid % UPROBE_HINTS;
 	const struct uprobe_hint *hint = bpf_map_lookup_elem(&hints, &i);
 
 	if (hint && hint->bytes >> 32 == tid) {
@@ -308,7 +323,7 @@ __noinline int put_hit(struct pt_regs *ctx, const struct uprobe_site *s, __u64 n
 	if (!s)
 		return 0;
 	if (unread > control.ring_bytes / 4 * 3)
-		return lose();
+		return lose_hit();
 	chain = want && control.chained ? put_chain(n) : 0;
 	if (want <= 64)
 		return put_sized(ctx, s, n, want, chain, 64);

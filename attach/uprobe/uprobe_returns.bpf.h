@@ -42,9 +42,9 @@ static __always_inline int ends_others(__u64 sp)
 }
 
 /*
- * For each thread there is, once, before anything is probed. The kernel asks the programs of other watches, too, and
- * those do not leave out calls of our target: with a thread that has its alternate stack above its own one, return
- * probes are not used at all.
+ * For each thread of the target, once, before anything is probed. The kernel asks the programs of other watches, too,
+ * and those do not leave out calls of our target: with a thread that has its alternate stack above its own one,
+ * return probes are not used at all.
  */
 SEC("iter/task")
 int find_stacks(struct bpf_iter__task *ctx)
@@ -53,7 +53,7 @@ int find_stacks(struct bpf_iter__task *ctx)
 	const struct pt_regs *r;
 	__u64 sp;
 
-	if (!t || (__u32)t->tgid != control.tgid || !t->sas_ss_size)
+	if (!t || !t->sas_ss_size)
 		return 0;
 	r = (const struct pt_regs *)bpf_task_pt_regs(t);
 	if (bpf_probe_read_kernel(&sp, sizeof(sp), &r->rsp) || t->sas_ss_sp + t->sas_ss_size > sp)

@@ -125,7 +125,8 @@ static __always_inline __u32 take_old(const struct uprobe_site *s, __u64 args[6]
 static __always_inline void settle(struct uprobe_hit *h, const struct uprobe_site *s)
 {
 	const __u64 result = s->flags & UPROBE_RESULT_RDI ? h->regs[14] : h->regs[10];
-	const struct uprobe_site *opened_at = bpf_map_lookup_elem(&sites, &h->outer);
+	const __u32 outer = h->outer;
+	const struct uprobe_site *opened_at = bpf_map_lookup_elem(&sites, &outer);
 	__u32 load;
 
 	if (!opened_at)

@@ -12,10 +12,11 @@
 #include "attach/uprobe/uprobe_sample.h"
 #include "base/log.h"
 
-static bool has_loads(const struct site *s)
+/* Others than load @but. */
+static bool has_loads(const struct site *s, unsigned but)
 {
 	for (unsigned i = 0; i < SITE_LOADS; i++)
-		if (s->loads[i].base != SITE_BASE_NONE)
+		if (i != but && s->loads[i].base != SITE_BASE_NONE)
 			return true;
 	return false;
 }
@@ -46,18 +47,21 @@ static void describe_choice(const struct uprobe *u, const struct site *s, struct
 static void describe(const struct uprobe *u, const struct site *s, struct uprobe_site *out)
 {
 	const struct shared *sh = u->shared;
-	const bool returns = s->flags & SITE_RETURNS, slice = s->flags & SITE_SLICE, loads = has_loads(s);
+	const unsigned word = uprobe_word_load(s);
+	const bool returns = s->flags & SITE_RETURNS, slice = s->flags & SITE_SLICE, opens = s->flags & SITE_ENTRY,
+		   brief = !returns && !slice && !has_loads(s, word) && !(s->flags & SITE_EXIT);
+	const bool by_word = word < SITE_LOADS && (opens || brief), loads = has_loads(s, by_word ? word : SITE_LOADS);
 
 	*out = (struct uprobe_site){ .family = s->family, .sp_delta = s->sp_delta };
-	out->flags = (returns ? UPROBE_RETURNS : 0) | (s->flags & SITE_ENTRY ? UPROBE_OPENS : 0) |
+	out->flags = (returns ? UPROBE_RETURNS : 0) | (opens ? UPROBE_OPENS : 0) |
 		     (finds_arguments(sh, s) ? UPROBE_CLOSES : 0) | (slice ? UPROBE_SLICE : 0) |
 		     (s->result == EMU_RDI && !returns ? UPROBE_RESULT_RDI : 0) |
-		     (loads ? UPROBE_LOADED : 0) |
-		     (!returns && !slice && !loads && !(s->flags & SITE_EXIT) ? UPROBE_BRIEF : 0);
+		     (loads ? UPROBE_LOADED : 0) | (brief ? UPROBE_BRIEF : 0) | (by_word ? UPROBE_WORD : 0);
 	for (unsigned i = 0; i < SITE_LOADS; i++) {
 		const struct site_load *l = &s->loads[i];
 
-		out->loads[i] = (struct uprobe_load){ l->base, l->index, l->scale, l->width, l->disp };
+		if (i != word || !by_word)
+			out->loads[i] = (struct uprobe_load){ l->base, l->index, l->scale, l->width, l->disp };
 	}
 	describe_choice(u, s, &out->choice);
 }
@@ -111,36 +115,43 @@ static void collect(struct uprobe *u, const struct uprobe_files *f, const uint32
 	}
 }
 
-/* Describe the sites of @b, leave out those whose code is not in the file, or not in memory. */
-static int prepare(struct uprobe *u, const struct uprobe_files *f, int fd, struct batch *b)
+/* 0; -EILSEQ: its code is not in the file, or not in memory; -errno: the programs cannot know of it. */
+static int prepare_one(struct uprobe *u, const struct uprobe_files *f, int fd, const struct uprobe_place *p)
+{
+	const struct site *s = &u->shared->sites[p->site];
+	struct uprobe_site site;
+
+	if (!uprobe_files_same(f, fd, s, p->offset))
+		return -EILSEQ;
+	describe(u, s, &site);
+	return uprobe_kernel_set_site(u->kernel, p->site, &site);
+}
+
+/* Describe the sites of @b, and leave out those that cannot be probed. */
+static void prepare(struct uprobe *u, const struct uprobe_files *f, int fd, struct batch *b)
 {
 	size_t n = 0;
-	int r = 0;
 
-	for (size_t i = 0; i < b->n && r == 0; i++) {
-		const uint32_t number = b->places[i].site;
-		const struct site *s = &u->shared->sites[number];
-		struct uprobe_site site;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct uprobe_place p = b->places[i];
+		const int r = prepare_one(u, f, fd, &p);
 
-		if (!uprobe_files_same(f, fd, s, b->places[i].offset)) {
-			u->shared->plant_result[number] = -EILSEQ;
+		u->shared->plant_result[p.site] = r;
+		if (r < 0)
 			continue;
-		}
-		describe(u, s, &site);
-		r = uprobe_kernel_set_site(u->kernel, number, &site);
-		b->places[n] = b->places[i];
-		b->places[n++].generation = u->generation[number];
+		b->places[n] = p;
+		b->places[n++].generation = u->generation[p.site];
 	}
 	b->n = n;
-	return r;
 }
 
 static int attach_some(struct uprobe *u, const char *path, const struct batch *b, size_t first, size_t n,
 		       uint16_t number)
 {
 	struct group *g = &u->groups[number];
+	const struct uprobe_file file = { u->pid, path };
 	const size_t links = g->links.n;
-	int r = uprobe_kernel_attach(u->kernel, path, b->places + first, n, &g->links);
+	int r = uprobe_kernel_attach(u->kernel, &file, b->places + first, n, &g->links);
 
 	/* of several perf events, some may have been made */
 	if (r < 0)
@@ -161,8 +172,10 @@ static void attach(struct uprobe *u, const struct uprobe_files *f, struct batch 
 	const uint16_t number = free_group(u);
 	cleanup_close int fd = number == NO_GROUP ? -ENOSPC : modfile_open(f->pid, b->mapping, b->mapping->path);
 	char path[64];
-	int r = fd < 0 ? fd : prepare(u, f, fd, b);
+	int r = fd < 0 ? fd : 0;
 
+	if (r == 0)
+		prepare(u, f, fd, b);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (r == 0 && b->n)
 		r = attach_some(u, path, b, 0, b->n, number);

@@ -8,13 +8,19 @@
 #include "attach/target/modules.h"
 #include "heap/snapshot/snapshot.h"
 
+/* What a program calls to end; the outermost one counts. */
+static const char *const exits[] = { "exit", "quick_exit", "_exit", "_Exit" };
+
 static bool is_exit(void *ctx, taddr pc)
 {
 	const struct module *m = modules_find(ctx, pc);
 	struct code_range range;
 	const char *name = m && m->img ? elfimage_symbol_over(m->img, pc - m->bias, &range) : NULL;
 
-	return name && !strcmp(name, "exit");
+	for (size_t i = 0; name && i < sizeof(exits) / sizeof(exits[0]); i++)
+		if (!strcmp(name, exits[i]))
+			return true;
+	return false;
 }
 
 static int read_copy(void *ctx, taddr addr, void *buf, size_t n)

@@ -5,7 +5,7 @@
  * The frames of exit and of what that calls contain no pointers of the program's own. But they are where
  * frames of the program were before, and may contain old words of these, where they have written nothing. The
  * same is true of registers. So the stack counts from the frame that called exit: main's, or, if main has
- * returned, main's caller's.
+ * returned, main's caller's. The same holds for _exit, in whose red zone such words are, and for quick_exit.
  */
 #ifndef MM_DYING_H
 #define MM_DYING_H

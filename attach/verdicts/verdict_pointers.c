@@ -6,8 +6,8 @@
 
 #include "attach/scan/scan_pointers.h"
 #include "attach/verdicts/verdicts.h"
+#include "report/names/sitename.h"
 #include "report/query/lookup.h"
-#include "report/text/groups/text_stack.h"
 #include "report/text/scan/text_pointers.h"
 
 #define STACKS 10u	/* stacks for which a verdict selects a block */
@@ -156,7 +156,7 @@ static void name(struct verdict_asked *asked, const struct summary *s, const str
 			continue;
 		lookup_put_number(s, f, &sb);
 		strbuf_putc(&sb, ' ');
-		text_where(&sb, &s->groups[f->group], NULL, PLACE_WIDTH);
+		sitename(&sb, &s->groups[f->group], NULL, PLACE_WIDTH);
 	}
 	if (sb.len && !strbuf_error(&sb))
 		b->label = summary_string(&asked->report.summary, strbuf_str(&sb));

@@ -9,7 +9,7 @@
 
 #include "base/grow.h"
 #include "heap/census_take.h"
-#include "heap/reach/dtvs.h"
+#include "heap/reach/loaderblocks.h"
 
 #define BLOCKS_LIMIT (UINT32_MAX - 2)	/* as reach has it */
 
@@ -402,7 +402,7 @@ int verdicts_run(struct verdicts *j, const struct snapshot *s, const struct ledg
 	*j = (struct verdicts){ .doubts = STRBUF_INIT };
 	r = census_take(s, &j->census);
 	if (r == 0)
-		r = dtvs_set_apart(s, &j->census);
+		r = loaderblocks_set_apart(s, &j->census);
 	if (r == 0)
 		r = list_blocks(j, l);
 	if (r < 0)

@@ -16,6 +16,7 @@
 #include "attach/events/tally.h"
 #include "attach/events/tally_ranges.h"
 #include "attach/keeper/procfs.h"
+#include "attach/options/option_engine.h"
 #include "attach/options/options.h"
 #include "attach/options/ruleset.h"
 #include "attach/rules/ruletext.h"
@@ -24,6 +25,7 @@
 #include "attach/target/diagnose.h"
 #include "attach/target/linker.h"
 #include "attach/target/rehearse.h"
+#include "attach/watch/engine_choice.h"
 #include "attach/watch/facts.h"
 #include "attach/watch/member.h"
 #include "attach/watch/session.h"
@@ -32,12 +34,13 @@
 
 /* --- opening --- */
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at, uint32_t skip,
-		    const char *tag, uint32_t *number)
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *at,
+		    const struct tally_frames *which, const char *tag, uint32_t *number)
 {
+	const struct backtrace_frames frames = { .skip = which->skip, .returned = which->returned };
 	struct session *s = ctx;
 
-	return backtrace_of(s->backtrace, hit, at, skip, tag, number);
+	return backtrace_of(s->backtrace, hit, at, &frames, tag, number);
 }
 
 /* Logged before anything is done, so that the user can still cancel. */
@@ -64,6 +67,18 @@ static int make_parts(struct session *s, int mem, const struct plan_options *opt
 	return s->tally ? 0 : -ENOMEM;
 }
 
+static struct plan_options plan_options_of(const struct session *s)
+{
+	struct uprobe *u = s->at.link.uprobe ? s->at.link.uprobe : s->at.link.prepared;
+
+	return (struct plan_options){
+		/* a sample is of requested sizes: no others are known when a call begins */
+		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes,
+		.shadow_stack = s->at.target.shadow_stack,
+		.kernel = u, .kernel_returns = u && uprobe_may_return(u), .sampled = s->opt->sample_bytes,
+	};
+}
+
 static int open_planting(struct session *s)
 {
 	struct uprobe *u = s->at.link.uprobe ? s->at.link.uprobe : s->at.link.prepared;
@@ -72,12 +87,7 @@ static int open_planting(struct session *s)
 		.python = s->opt->stacks.python,
 		.ruby = s->opt->stacks.ruby,
 	};
-	const struct plan_options options = {
-		/* a sample is of requested sizes: no others are known when a call begins */
-		.exact_sizes = s->opt->what.exact_sizes || s->opt->sample_bytes,
-		.shadow_stack = s->at.target.shadow_stack,
-		.kernel = u, .kernel_returns = u && uprobe_may_return(u), .sampled = s->opt->sample_bytes,
-	};
+	const struct plan_options options = plan_options_of(s);
 	int mem = s->at.under_gdb ? fcntl(s->opt->gdb_fds[2], F_DUPFD_CLOEXEC, 3)
 				  : procfs_open_mem(s->at.target.pid),
 	    r;
@@ -135,6 +145,10 @@ static int plan(struct session *s)
 		r = sampling_new(s->at.target.pid, s->planting, s->tally, s->opt->budget_ppm, &s->sampling);
 	if (r < 0)
 		return r;
+	if (!s->opt->budget_ppm && !s->opt->sample_bytes)
+		freed_sizes_open(&s->freed_sizes, s->at.target.pid, s->at.modules);
+	s->tally->freed_size = freed_sizes_of;
+	s->tally->freed_size_ctx = &s->freed_sizes;
 	/* the linker's trap first: no rule may take its address */
 	r = planting_plan_linker(s->planting);
 	if (r < 0)
@@ -187,11 +201,15 @@ static void begin_recording(struct session *s)
 	struct facts_start start = {
 		.frontend = s->at.link.uprobe ? "uprobe" : s->at.under_gdb ? "gdb" : "ptrace",
 		.budget = s->sampling != NULL, .sample_bytes = s->opt->sample_bytes,
+		.engine = option_engine_asked(s->opt), .other = attached_other(&s->at),
 	};
 	struct timespec now;
 
 	if (s->at.link.uprobe) {
-		log_verbose("the kernel takes the hits, by %s", uprobe_way(s->at.link.uprobe));
+		const struct uprobe_hit_cost *cost = uprobe_cost(s->at.link.uprobe);
+
+		log_verbose("the kernel takes the hits, by %s; a probed call costs %.1f us, one with its stack %.1f us",
+			    uprobe_way(s->at.link.uprobe), (double)cost->brief_ns / 1e3, (double)cost->pair_ns / 1e3);
 		uprobe_begin(s->at.link.uprobe);
 	}
 	clock_gettime(CLOCK_REALTIME, &now);
@@ -222,6 +240,16 @@ static void begin_program(void *ctx)
 	begin_recording(s);
 }
 
+static struct watch_cost cost_of(const struct session *s)
+{
+	const bool other = attached_other(&s->at) != NULL;
+
+	return (struct watch_cost){
+		.limited = s->opt->budget_ppm || s->opt->sample_bytes, .no_other = other,
+		.no_auto = other || s->opt->engine == ENGINE_AUTO, .under_gdb = s->at.under_gdb,
+	};
+}
+
 static void prepare_watch(struct session *s)
 {
 	s->watch = (struct watch){
@@ -229,9 +257,31 @@ static void prepare_watch(struct session *s)
 		.link = &s->at.link, .modules = s->at.modules, .planting = s->planting, .tally = s->tally,
 		.backtrace = s->backtrace,
 		.pid = s->at.target.pid, .signals = s->signals, .control = s->gdb.control,
-		.line = { .duration_ns = s->opt->duration_ns },
+		.line = { .duration_ns = s->opt->duration_ns }, .cost = cost_of(s),
 		.start_ns = link_clock_ns(), .followed = s->opt->follow,
 	};
+}
+
+/* --engine auto: where ptrace sees more of what is asked for than the kernel's probes do, it is by ptrace. */
+static int choose_engine(struct session *s, int argc, char **argv)
+{
+	const struct plan_options options = plan_options_of(s);
+	char why[400];
+	int mem, r;
+
+	if (!attached_may_turn(&s->at) && !s->at.harm)
+		return 0;
+	r = modules_refresh(s->at.modules, false);
+	mem = r == 0 ? procfs_open_mem(s->at.target.pid) : -1;
+	if (r == 0)
+		r = engine_choice_sees_less(s->at.modules, &s->rules, &options, mem, why, sizeof(why));
+	if (mem >= 0)
+		close(mem);
+	if (r > 0 && s->at.harm) {
+		log_warn("the kernel's probes do not see %s", why);
+		return 0;
+	}
+	return r > 0 ? attached_turn(&s->at, why, argc, argv) : r;
 }
 
 int attach_to_running(struct session *s, int argc, char **argv)
@@ -243,16 +293,20 @@ int attach_to_running(struct session *s, int argc, char **argv)
 	r = attached_open(&s->at, argc, argv);
 	if (r < 0)
 		return r;
-	s->at.link.shared->hold_end = s->hold_end;
 	r = modules_new(s->at.target.pid, &s->at.modules);
 	if (r == 0 && s->at.under_gdb)
 		r = modules_move(s->at.modules, s->at.target.pid, s->opt->gdb_fds[2]);
+	if (r == 0)
+		r = choose_engine(s, argc, argv);
+	if (r < 0 && !s->at.linked)
+		return r; /* logged */
 	if (r == 0)
 		r = open_planting(s);
 	if (r < 0) {
 		attached_log_failed(&s->at, r);
 		return r;
 	}
+	s->at.link.shared->hold_end = s->hold_end;
 	prepare_watch(s);
 	r = plan(s);
 	if (r == -ENOENT || r == -ENOTSUP)
@@ -292,7 +346,7 @@ static int check_target(struct session *s)
 		return r;
 	}
 	diagnose_read_self(&self);
-	refused = diagnose_before(&now, &self, &d) || diagnose_sigtrap(&now, &d);
+	refused = diagnose_before(&now, &self, &d) || diagnose_sigtrap(&now, false, &d);
 	if (refused)
 		diagnose_log(&d);
 	target_fini(&now);
@@ -371,7 +425,7 @@ int attach_to_program(struct session *s, int argc, char **argv)
 	s->at.link.shared->hold_end = s->hold_end;
 	r = target_read(s->spawn.pid, &s->at.target);
 	s->at.link.shared->lose_sigtrap = s->opt->lose_sigtrap;
-	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->at.target, &d)) {
+	if (r == 0 && !s->opt->lose_sigtrap && diagnose_sigtrap(&s->at.target, false, &d)) {
 		diagnose_log(&d);
 		return cancel_program(s, -EPERM);
 	}
@@ -417,7 +471,11 @@ void attach_announce(const struct session *s)
 	const uint32_t threads = atomic_load(&s->at.link.shared->threads);
 	cleanup_strbuf struct strbuf functions = STRBUF_INIT;
 
-	put_functions(&functions, s->planting);
+	/* a program that begins has no libraries yet */
+	if (s->spawned && !s->planting->nprobes)
+		strbuf_puts(&functions, "from its start");
+	else
+		put_functions(&functions, s->planting);
 	log_announce("watching %d (%s), %s, %u thread%s", s->at.target.pid, s->at.target.comm,
 		     strbuf_str(&functions), threads, threads == 1 ? "" : "s");
 }
@@ -452,6 +510,7 @@ void attach_close(struct session *s)
 		tally_fini(s->tally);
 		scope_fini(s->scope);
 	}
+	freed_sizes_close(&s->freed_sizes);
 	sampling_free(s->sampling);
 	backtrace_free(s->backtrace);
 	if (s->planting)

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "attach/keeper/procfs.h"
 #include "attach/options/option_engine.h"
 #include "attach/options/options.h"
 #include "attach/snapshot/memory_limit.h"
@@ -45,11 +47,40 @@ static bool prefers_ptrace(const struct options *o)
 	return option_engine_why_not(o) || (o->program && !o->sample_bytes);
 }
 
+/* Nothing that was asked for is against the kernel's probes. */
+static bool suits_uprobe(const struct attached *a)
+{
+	return plants(a) && !a->slot && !a->no_uprobe && !a->inside && !prefers_ptrace(a->opt);
+}
+
 /* The kernel's probes are to be used, if they can. */
 static bool wants_uprobe(const struct attached *a)
 {
-	return plants(a) && !a->slot && !a->no_uprobe && a->opt->engine != ENGINE_PTRACE &&
-	       !(a->opt->engine == ENGINE_AUTO && (a->inside || prefers_ptrace(a->opt)));
+	if (!plants(a) || a->slot || a->no_uprobe)
+		return false;
+	if (a->opt->engine == ENGINE_AUTO)
+		return suits_uprobe(a);
+	return a->harm || a->opt->engine != ENGINE_PTRACE;
+}
+
+/* A hint may name them: they are not being used, and could be had. */
+static bool may_name_uprobe(const struct attached *a)
+{
+	return suits_uprobe(a) && !wants_uprobe(a) && uprobe_expected(a->target.pid);
+}
+
+/*
+ * Traps would harm it. If no engine was named it is watched by the kernel's probes. That is not done for a process that
+ * another tracer has, though they could be had: a debugger would meet breakpoints that are not its own, and probes stay
+ * until it has detached (attach/uprobe/uprobe_hold.h); and where another keeper has a trap at a place that any process
+ * has a probe of, the kernel would take its hits (doc/BPF-NOTES.md).
+ */
+static bool turns_to_uprobe(struct attached *a, const struct diagnosis *d)
+{
+	if (!d->harm || a->opt->engine_given || !suits_uprobe(a))
+		return false;
+	a->harm = d->harm;
+	return true;
 }
 
 /* May it be watched, or scanned? 0 or -EPERM (logged). */
@@ -65,8 +96,13 @@ static int check(struct attached *a)
 	if (wants_uprobe(a) || a->slot)
 		a->target.tracer_pid = 0;
 	if (!diagnose_before(&a->target, &self, &d) &&
-	    !(plants(a) && !wants_uprobe(a) && !a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, &d)))
+	    !(plants(a) && !wants_uprobe(a) && !a->opt->lose_sigtrap &&
+	      diagnose_sigtrap(&a->target, may_name_uprobe(a), &d)))
 		return 0;
+	if (turns_to_uprobe(a, &d))
+		return 0;
+	if (d.other_tracer && may_name_uprobe(a))
+		diagnose_add_hint(&d, "--engine uprobe watches it beside that one, but without verdicts");
 	diagnose_log(&d);
 	return -EPERM;
 }
@@ -131,7 +167,7 @@ static void log_too_late(const struct attached *a)
 			  "be inside fork",
 			  a->target.pid, a->target.comm, tid, state);
 		log_hint("a child that is being made could get traps that are not served; try again when it "
-			 "has finished");
+			 "has finished%s", may_name_uprobe(a) ? ", or with --engine uprobe, which has no traps" : "");
 		return;
 	}
 	if (tid)
@@ -141,7 +177,7 @@ static void log_too_late(const struct attached *a)
 		log_error("cannot attach to %d (%s): its threads did not all stop in time", a->target.pid,
 			  a->target.comm);
 	log_hint("before traps are planted, each thread that runs must stop once; try again when the machine "
-		 "has less to do");
+		 "has less to do%s", may_name_uprobe(a) ? ", or with --engine uprobe, which stops none" : "");
 }
 
 void attached_log_failed(struct attached *a, int err)
@@ -189,6 +225,16 @@ void attached_log_failed(struct attached *a, int err)
 	diagnose_log(&d);
 }
 
+/* A filter that forbids ptrace leaves it; what forbids to trace this process (yama) does not. */
+static bool may_read_memory(pid_t pid)
+{
+	const int mem = procfs_open_mem(pid);
+
+	if (mem >= 0)
+		close(mem);
+	return mem >= 0;
+}
+
 /* Before there is a keeper. The usual reasons have messages of their own. */
 void attached_log_not_permitted(struct attached *a, int err, const char *what)
 {
@@ -200,23 +246,70 @@ void attached_log_not_permitted(struct attached *a, int err, const char *what)
 		return;
 	diagnose_read_self(&self);
 	diagnose_attach(&a->target, &self, err, &d);
+	if (may_name_uprobe(a) && may_read_memory(a->target.pid))
+		diagnose_add_hint(&d, "--engine uprobe takes ptrace for verdicts only");
 	diagnose_log(&d);
+}
+
+static void turn_to_ptrace(struct attached *a, const char *what, const char *why)
+{
+	snprintf(a->other, sizeof(a->other), "the kernel's probes %s%s", what, why);
+	log_announce("by ptrace, as %s", a->other);
+	a->no_uprobe = true;
 }
 
 /* The kernel's probes cannot be had (@r). 1: --engine auto goes on without; or @r (logged). */
 static int without_uprobe(struct attached *a, int r, const char *why)
 {
+	const char *way = option_engine_way(a->opt);
+
 	if (!*why)
 		why = strerror(-r);
 	if (a->opt->engine == ENGINE_AUTO && !a->opt->sample_bytes) {
-		log_announce("by ptrace, as the kernel's probes cannot be had: %s", why);
+		turn_to_ptrace(a, "cannot be had: ", why);
+		return 1;
+	}
+	/* what ptrace is refused for is the reason, and this is why the other engine is no way out */
+	if (a->harm) {
+		log_info("the kernel's probes, which would not harm it, cannot be had: %s", why);
+		a->harm = NULL;
 		a->no_uprobe = true;
 		return 1;
 	}
-	log_error("cannot watch with --engine uprobe: %s", why);
-	log_hint(a->opt->sample_bytes ? "--budget 1%% samples with ptrace, of glibc's malloc"
-				      : "--engine ptrace needs no rights beyond tracing");
+	log_error("cannot watch with --engine uprobe%s%s: %s", way ? "-" : "", way ? way : "", why);
+	log_hint("%s", way && r == -EOPNOTSUPP ? "--engine uprobe takes what this kernel has" :
+		       a->opt->sample_bytes    ? "--budget 1% samples with ptrace" :
+						 "--engine ptrace needs no rights beyond tracing");
 	return r;
+}
+
+static void find_what_bars_ptrace(struct attached *a)
+{
+	struct diagnosis d;
+
+	if (!a->opt->lose_sigtrap && diagnose_sigtrap(&a->target, false, &d))
+		snprintf(a->other, sizeof(a->other), "ptrace %s", d.harm);
+	else if (target_status_number(a->target.pid, "TracerPid"))
+		snprintf(a->other, sizeof(a->other), "another tracer has the process");
+}
+
+/* What bars the kernel's probes; NULL: nothing that is known. */
+static const char *bars_uprobe(const struct attached *a)
+{
+	if (a->inside)
+		return "--in and `in` rules are not followed in the kernel";
+	if (option_engine_why_not(a->opt))
+		return option_engine_why_not(a->opt);
+	if (prefers_ptrace(a->opt))
+		return "a program that is started is held at its end by ptrace alone";
+	return uprobe_expected(a->target.pid) ? NULL : "the kernel's probes cannot be had here";
+}
+
+const char *attached_other(const struct attached *a)
+{
+	if (*a->other)
+		return a->other;
+	return a->link.uprobe || a->link.prepared || a->under_gdb ? NULL : bars_uprobe(a);
 }
 
 #define SHADOW_STACK "it has a shadow stack, with which the kernel's probes are not in step"
@@ -234,6 +327,10 @@ static int open_uprobe(struct attached *a, const struct link_settings *set)
 						      sizeof(why));
 	if (r < 0)
 		r = without_uprobe(a, r, why);
+	else if (a->harm)
+		log_announce("by the kernel's probes, as ptrace %s", a->harm);
+	if (r == 0)
+		find_what_bars_ptrace(a);
 	/* what does not matter to those matters to the keeper */
 	return r > 0 && check(a) < 0 ? -EPERM : r;
 }
@@ -319,6 +416,39 @@ int attached_open(struct attached *a, int argc, char **argv)
 	a->link.shared->lose_sigtrap = a->opt->lose_sigtrap || !plants(a);
 	rank_before_keeper(a);
 	return 0;
+}
+
+static bool ptrace_may(const struct attached *a, const struct target_info *now)
+{
+	struct diagnose_self self;
+	struct diagnosis d;
+	const char *what;
+
+	diagnose_read_self(&self);
+	return !diagnose_before(now, &self, &d) && (a->opt->lose_sigtrap || !diagnose_sigtrap(now, false, &d)) &&
+	       rehearse(&what) == 0;
+}
+
+bool attached_may_turn(const struct attached *a)
+{
+	struct target_info now;
+	bool may;
+
+	if (!a->link.uprobe || a->opt->engine != ENGINE_AUTO || a->opt->sample_bytes ||
+	    target_read(a->target.pid, &now) < 0)
+		return false;
+	may = ptrace_may(a, &now);
+	target_fini(&now);
+	return may;
+}
+
+int attached_turn(struct attached *a, const char *why, int argc, char **argv)
+{
+	turn_to_ptrace(a, "do not see ", why);
+	link_close(&a->link);
+	a->link = (struct link){ 0 };
+	a->linked = false;
+	return attached_open(a, argc, argv);
 }
 
 int attached_seize(struct attached *a)

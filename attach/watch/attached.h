@@ -32,6 +32,8 @@ struct attached {
 	bool under_gdb;		/* gdb is the tracer at present */
 	bool linked;
 	bool no_uprobe;		/* the kernel's probes cannot be had */
+	char other[400];	/* attached_other, if it is known */
+	const char *harm;	/* by the kernel's probes, though not asked for: what ptrace could do to it; or NULL */
 	bool inherits;		/* as in struct shared */
 	struct slots *slots;	/* for its keeper: where the copies that it forks are recorded; or NULL */
 	struct slot *slot;	/* it is such a copy itself; or NULL */
@@ -47,10 +49,24 @@ must_check int attached_find(struct attached *a);
 must_check int attached_open(struct attached *a, int argc, char **argv);
 
 /*
+ * It is to be watched by the kernel's probes because --engine auto takes them; and ptrace could be had. attached_turn:
+ * by ptrace after all, as @why says: what the kernel's probes do not see. Nothing is planted yet. 0 or -errno (logged;
+ * nothing is linked then).
+ */
+bool attached_may_turn(const struct attached *a);
+must_check int attached_turn(struct attached *a, const char *why, int argc, char **argv);
+
+/*
  * The keeper's process is a program that is to be started: let the kernel take its hits, if the options want it.
  * 0 (also if --engine auto goes on without) or -errno (logged).
  */
 must_check int attached_add_uprobe(struct attached *a);
+
+/*
+ * Why it could not be by the other engine, as far as is known: "the kernel's probes cannot be had: ...". NULL: it
+ * could. Once it is linked.
+ */
+const char *attached_other(const struct attached *a);
 
 /* Seize the process. 0 or -errno, for attached_log_failed. */
 must_check int attached_seize(struct attached *a);

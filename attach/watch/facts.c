@@ -15,9 +15,9 @@
 #include "attach/rules/ruletext.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/target/linker.h"
-#include "attach/target/runtimes.h"
 #include "attach/target/target.h"
 #include "attach/target/unread.h"
+#include "attach/watch/runtimes.h"
 #include "attach/watch/watch.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -107,7 +107,7 @@ void facts_begin(struct recorder *r, const struct target_info *target, const str
 		.run = {
 			.start_ns = start->wall_ns, .frontend = start->frontend,
 			.mode = start->budget ? "sampled" : start->sample_bytes ? "sampled-bytes" : mode_of(set),
-			.sample_bytes = start->sample_bytes,
+			.sample_bytes = start->sample_bytes, .engine = start->engine, .other = start->other,
 			.writer = "mmattach " MM_VERSION, .host = has_name ? machine.nodename : NULL,
 		},
 	};
@@ -281,15 +281,25 @@ void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_
 {
 	const struct module *m = linker_binds(ms, "malloc");
 
-	struct fact f = {
-		.kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns),
-		.runtime = runtimes_find(ms),
-	};
-
 	if (m && !module_is_glibc(m))
 		recorder_note(r, recorder_time(r, now_ns), "malloc is that of %s", m->name);
-	if (f.runtime)
+}
+
+bool facts_runtime(struct recorder *r, const struct modules *ms, const struct target_info *target, bool last,
+		   uint64_t now_ns)
+{
+	const struct runtime_found found = runtimes_find(ms, target);
+	const struct fact f = {
+		.kind = MMT_INFO, .info = MMT_RUNTIME, .time_us = recorder_time(r, now_ns),
+		.runtime = found.name,
+	};
+
+	if (found.state == RUNTIME_RUNS)
 		recorder_put(r, &f);
+	else if (found.state == RUNTIME_LINKED && last)
+		recorder_note(r, f.time_us, "%s is linked (%s); it is not known whether it runs, with a heap of its own",
+			      found.name, found.module);
+	return found.state == RUNTIME_RUNS;
 }
 
 /* --- numbers --- */
@@ -300,7 +310,8 @@ static void put_losses(struct recorder *r, const struct watch *w, uint64_t t)
 
 	recorder_lost(r, t, "ring full", atomic_load(&sh->counts.dropped));
 	recorder_lost(r, t, "call not followed", atomic_load(&sh->counts.unopened));
-	recorder_lost(r, t, "end of a call not seen", w->planting->lost_returns);
+	recorder_lost(r, t, "hits of which the kernel has no record", atomic_load(&sh->counts.unaccounted));
+	recorder_lost(r, t, "end of a call not seen", w->planting->lost_returns + atomic_load(&sh->counts.unreturned));
 	recorder_lost(r, t, "size not read", w->tally->unread_sizes);
 	recorder_lost(r, t, "caller not read", w->tally->unread_callers);
 	recorder_lost(r, t, "expression not read", w->tally->unread_values);
@@ -329,6 +340,19 @@ static void put_gaps(struct recorder *r, const struct watch *w, uint64_t t, size
 		put_gap(r, t, w->gaps[i].start_ns, w->gaps[i].end_ns, w->gaps[i].why);
 }
 
+/* Of which thread it is, the trace does not say: the report is of the process. */
+static void put_worst(struct recorder *r, const struct watch *w, uint64_t t, uint64_t now_ns)
+{
+	const struct shared_counts *c = &w->link->shared->counts;
+	const uint64_t since_ns = atomic_load(&c->worst.since_ns), until_ns = watch_cost_until(w, now_ns);
+
+	recorder_count(r, t, MMT_COUNT_PROBED_US, atomic_load(&c->probed_ns) / 1000);
+	if (!since_ns || until_ns <= since_ns)
+		return;
+	recorder_count(r, t, MMT_COUNT_WORST_STOPPED_US, atomic_load(&c->worst.ns) / 1000);
+	recorder_count(r, t, MMT_COUNT_WORST_US, (until_ns - since_ns) / 1000);
+}
+
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 {
 	struct shared *sh = w->link->shared;
@@ -345,6 +369,7 @@ void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns)
 	recorder_count(r, t, MMT_COUNT_HITTING_US, w->hitting_ns / 1000);
 	recorder_count(r, t, MMT_COUNT_HITTING_STOPPED_US, atomic_load(&sh->counts.hit_served_ns) / 1000);
 	recorder_count(r, t, MMT_COUNT_HITTING, atomic_load(&sh->counts.have_hit));
+	put_worst(r, w, t, now_ns);
 	put_losses(r, w, t);
 	/* the last of a full list may still grow */
 	put_gaps(r, w, t, w->ngaps < WATCH_GAPS ? w->ngaps : WATCH_GAPS - 1);
@@ -363,9 +388,8 @@ static void note_losses(struct recorder *r, const struct watch *w, uint64_t t)
 			      "%" PRIu64 " times a trap was lifted for a step: other threads may have run "
 			      "past it unseen", stepped);
 	if (atomic_load(&sh->counts.dropped) || stepped)
-		recorder_note(r, t,
-			      "after lost hits, blocks may be listed as held that were released, and double "
-			      "frees reported that are none");
+		recorder_note(r, t, "after lost hits, blocks may be listed as held that were released%s",
+			      stepped ? ", and double frees reported that are none" : "");
 	if (sharers)
 		recorder_note(r, t,
 			      "%" PRIu64 " child process%s ran in the memory of this one until %s executed another "

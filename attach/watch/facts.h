@@ -23,6 +23,7 @@ struct facts_start {
 	const char *frontend;		/* "ptrace", "uprobe", "gdb" */
 	bool budget;			/* only a part of the calls is seen, and the rest estimated */
 	uint64_t sample_bytes;		/* --sample; 0: none */
+	const char *engine, *other;	/* as in struct fact_run */
 };
 
 /* The run begins now. @set: what is watched. */
@@ -33,10 +34,14 @@ void facts_begin(struct recorder *r, const struct target_info *target, const str
 void facts_scope(struct recorder *r, const struct scope *scope);
 
 /*
- * Which allocator the target's modules call, if it is not the C library's own, and which language runtime it
- * has: to be called while the target lives, and has loaded them.
+ * Which allocator the target's modules call, if it is not the C library's own: to be called while the target lives,
+ * and has loaded them.
  */
 void facts_allocator(struct recorder *r, const struct modules *ms, uint64_t now_ns);
+
+/* The language runtime that runs in it; true: there is one. @last: also one that may run. */
+bool facts_runtime(struct recorder *r, const struct modules *ms, const struct target_info *target, bool last,
+		   uint64_t now_ns);
 
 /* The numbers at @now_ns (CLOCK_MONOTONIC). */
 void facts_progress(struct recorder *r, const struct watch *w, uint64_t now_ns);

@@ -5,7 +5,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/uprobe/uprobe.h"
+
 #define LOOK_MS 100	/* for whether the starter is still there */
+
+void member_prepare(void)
+{
+	uprobe_selftest_share();
+}
 
 static void ring(const struct member *m)
 {

@@ -42,7 +42,10 @@ struct member {
 	char why[400];		/* why there is no watch */
 };
 
-/* All functions do nothing without a member: @m is NULL. */
+/* In the starter, before the first one is forked: what is found out by one member is known to all. */
+void member_prepare(void);
+
+/* All others do nothing without a member: @m is NULL. */
 
 void member_set(struct member *m, enum member_state state);
 

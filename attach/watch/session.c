@@ -27,10 +27,12 @@
 #include "attach/watch/session_record.h"
 #include "attach/watch/session_report.h"
 #include "attach/watch/session_verdicts.h"
+#include "base/duration.h"
 #include "base/log.h"
 #include "base/statusline.h"
 
 #define METRICS_NS 15000000000ull	/* as often as collectors read such files */
+#define LONG_NS 5000000000ull	/* what is beside the watch: if it takes longer, a message says so */
 
 /* --- opening --- */
 
@@ -224,6 +226,16 @@ static bool leave_target(struct session *s)
 	return false;
 }
 
+/* What the kernel's programs were about to record when they were switched off is there once they are out. */
+static void read_to_the_end(struct session *s)
+{
+	watch_drain(&s->watch);
+	if (!link_settle(&s->at.link))
+		return;
+	watch_drain(&s->watch);
+	(void)link_settle(&s->at.link);
+}
+
 static void leave(struct session *s)
 {
 	uint32_t left;
@@ -231,10 +243,14 @@ static void leave(struct session *s)
 	ignore_report_requests(s);
 	if (!leave_target(s))
 		return;
+	/* nothing is watched any more: what is read from here on has happened before, however long that takes */
+	if (!s->end_ns)
+		s->end_ns = link_clock_ns();
 	if (s->watch.link && s->backtrace)
-		watch_drain(&s->watch);
+		read_to_the_end(s);
 	if (s->watch.end != WATCH_GOES_ON) {
 		session_record_allocator(s, s->end_ns ? s->end_ns : link_clock_ns());
+		session_record_runtime(s, s->end_ns ? s->end_ns : link_clock_ns());
 		session_record_objects(s, s->end_ns ? s->end_ns : link_clock_ns());
 	}
 	log_verbose("%" PRIu64 " waits for room in the ring, %.1f ms in all",
@@ -275,6 +291,25 @@ static bool makes_report(const struct session *s)
 	return s->opt->command != COMMAND_GDB && !s->member;
 }
 
+/*
+ * What was not the watch: on a busy machine, or with much code whose names are looked up, that may take longer. Five
+ * seconds were asked for; it is stated why it took more.
+ */
+static void log_times(const struct session *s)
+{
+	const uint64_t before_ns = s->watch.start_ns > s->begun_ns ? s->watch.start_ns - s->begun_ns : 0,
+		       after_ns = link_clock_ns() - s->end_ns;
+	char before[DURATION_TEXT], after[DURATION_TEXT];
+	static const char fmt[] = "attaching took %s, and %s after the watch were for leaving, names and the report";
+
+	duration_format(before_ns, before, sizeof(before));
+	duration_format(after_ns, after, sizeof(after));
+	if (!s->member && before_ns + after_ns > LONG_NS)
+		log_info(fmt, before, after);
+	else
+		log_verbose(fmt, before, after);
+}
+
 static int report(struct session *s)
 {
 	int r, trace;
@@ -289,6 +324,7 @@ static int report(struct session *s)
 	member_give_turn(s->member);
 	if (s->at.link.uprobe)
 		uprobe_wait_left(s->at.link.uprobe);
+	log_times(s);
 	/* a member may have a folder to remove yet; one that has started a program waits for that */
 	if (!s->member || s->spawned)
 		let_signals_end_us(s);
@@ -425,6 +461,7 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->member = member;
 	s->argc = argc;
 	s->argv = argv;
+	s->begun_ns = link_clock_ns();
 	openfiles_raise(&s->before.files);
 	s->signals = -1;
 	s->gdb.control = opt->command == COMMAND_GDB ? opt->gdb_fds[1] : -1;

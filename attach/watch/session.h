@@ -21,6 +21,7 @@
 #include "attach/rules/rulefile.h"
 #include "attach/target/spawn.h"
 #include "attach/watch/attached.h"
+#include "attach/watch/freed_sizes.h"
 #include "attach/watch/interim.h"
 #include "attach/watch/watch.h"
 #include "base/cleanup.h"
@@ -51,6 +52,7 @@ struct session {
 	struct recorder *recorder;
 	struct scope *scope;
 	struct tally *tally;
+	struct freed_sizes freed_sizes;
 	struct sampling *sampling;	/* with a budget; else NULL */
 	struct backtrace *backtrace;
 	struct spawn spawn;
@@ -72,7 +74,8 @@ struct session {
 	/* called when the target is stopped at its end, possibly before the watch has begun */
 	void (*at_end)(void *session);
 	bool hold_end;		/* if the target ends by itself, it must be copied before */
-	bool spawned, allocator_reported;
+	bool spawned, allocator_reported, runtime_reported;
+	uint64_t begun_ns;	/* when the first thing was done for it */
 	uint64_t end_ns;	/* when the watch ended; 0: it has not */
 };
 

@@ -96,9 +96,17 @@ int session_record_names_here(struct session *s)
 
 void session_record_allocator(struct session *s, uint64_t now_ns)
 {
-	if (!s->allocator_reported)
-		facts_allocator(s->recorder, s->at.modules, now_ns);
+	if (s->allocator_reported)
+		return;
+	facts_allocator(s->recorder, s->at.modules, now_ns);
+	s->runtime_reported = facts_runtime(s->recorder, s->at.modules, &s->at.target, false, now_ns);
 	s->allocator_reported = true;
+}
+
+void session_record_runtime(struct session *s, uint64_t now_ns)
+{
+	if (!s->runtime_reported && s->watch.end != WATCH_EXEC)
+		s->runtime_reported = facts_runtime(s->recorder, s->at.modules, &s->at.target, true, now_ns);
 }
 
 void session_record_tick(struct session *s, uint64_t now_ns)

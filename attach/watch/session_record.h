@@ -35,8 +35,11 @@ enum watch_end session_record_may_go_on(const struct session *s);
  */
 void session_record_objects(struct session *s, uint64_t now_ns);
 
+/* At the end: a runtime that was not started before, or of which it is not known. */
+void session_record_runtime(struct session *s, uint64_t now_ns);
+
 /*
- * Record which allocator is used. Not before the dynamic linker of a new program is done: at the first tick,
+ * Record which allocator is used, and the runtime that runs. Not before the dynamic linker of a new program is done: at the first tick,
  * or in a shorter watch at its end.
  */
 void session_record_allocator(struct session *s, uint64_t now_ns);

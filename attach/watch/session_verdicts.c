@@ -41,12 +41,21 @@ void session_verdicts_close(struct session *s)
 	free(s->asked);
 }
 
+/*
+ * What there is at this moment. The target goes on, so there may always be more: to read until there is nothing
+ * would make a watch of a busy target, by a reader that is slower than it, as long as that is busy.
+ */
+static void drain_until_now(struct session *s)
+{
+	watch_drain_until(&s->watch, link_position(&s->at.link));
+}
+
 /* Events must be read while memory for the snapshot is allocated. */
 static void read_events(void *ctx)
 {
 	struct session *s = ctx;
 
-	watch_drain(&s->watch);
+	drain_until_now(s);
 }
 
 /* Is there a family whose blocks are memory? */
@@ -198,12 +207,12 @@ void session_verdicts_last(struct session *s)
 	if (!session_verdicts_wanted(s) || s->watch.end == WATCH_GOES_ON ||
 	    s->snapshot->state != SNAPSHOT_NONE)
 		return;
-	watch_drain(&s->watch);
-	if (why_not) {
+	drain_until_now(s);
+	if (nothing_live(s)) {
+		verdict_snapshot_fail(s->snapshot, "no block was live at the end of the watch%s",
+				      why_not ? "" : ", so the process was not stopped");
+	} else if (why_not) {
 		verdict_snapshot_fail(s->snapshot, "%s", why_not);
-	} else if (nothing_live(s)) {
-		verdict_snapshot_fail(s->snapshot,
-				      "no block was live at the end of the watch, so the process was not stopped");
 	} else if (take_while_running(s)) {
 		s->end_ns = s->snapshot->had.at_ns;
 		s->watch.closed = true;

@@ -19,6 +19,8 @@
 #define BUSY_NS 20000000	/* after so long without events: sleep until the bell */
 #define PROGRESS_NS 1000000000ull
 #define TICK_NS 250000000ull
+#define READ_NS 50000000u		/* how long events are read before anything else is looked at, */
+#define READ_CHECK 64			/* checked after so many */
 #define LINKER_NS 5000000000ull
 #define MOVING_NS 10000000	/* while modules come or go: how often to check whether the linker is done */
 #define KEEPER_SILENT_NS 1200000000ull
@@ -67,14 +69,20 @@ void watch_drain_until(struct watch *w, uint64_t head)
 	}
 }
 
-/* Read some events; true if there were any. The limit keeps Ctrl-C and -d prompt under load. */
+/*
+ * Read some events; true if there were any. The limits keep Ctrl-C and -d prompt under load: stacks that are new
+ * may take a millisecond each.
+ */
 static bool read_some(struct watch *w)
 {
+	const uint64_t until_ns = link_clock_ns() + READ_NS;
 	const struct record *rec = NULL;
 	int n;
 
 	link_pump(w->link, UPROBE_ALL);
 	for (n = 0; n < 4096 && w->end == WATCH_GOES_ON && (rec = ring_peek(&w->link->shared->ring)); n++) {
+		if (n % READ_CHECK == READ_CHECK - 1 && link_clock_ns() >= until_ns)
+			break;
 		watch_record(w, rec);
 		ring_consume(&w->link->shared->ring, rec);
 	}
@@ -232,6 +240,7 @@ static void run(struct watch *w, bool until_started)
 		if (now >= next_progress) {
 			watch_count_threads(w, now);
 			watch_line_show(w, now);
+			watch_cost_look(w, now);
 			next_progress = now + PROGRESS_NS;
 		}
 		if (w->tick && now >= next_tick && w->end == WATCH_GOES_ON) {
@@ -263,6 +272,7 @@ void watch_count_threads(struct watch *w, uint64_t now_ns)
 	w->thread_ns += elapsed_ns * (threads > w->threads ? threads : w->threads);
 	w->hitting_ns += elapsed_ns * (hitting > w->hitting ? hitting : w->hitting);
 	w->counted_ns = now_ns;
+	watch_cost_see(w);
 	w->threads = threads;
 	w->hitting = hitting;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "attach/watch/watch_cost.h"
 #include "attach/watch/watch_line.h"
 #include "base/stall_timer.h"
 
@@ -58,12 +59,14 @@ struct watch {
 	bool awaiting_exec;		/* start mode: the first exec is the beginning, not the end */
 	bool started;			/* that exec has happened */
 	struct watch_line line;		/* on the terminal */
+	struct watch_cost cost;
 	uint64_t start_ns, end_ns;	/* end_ns 0: no limit */
 	int target_status;		/* WATCH_TARGET_ENDED: wait status of its last thread */
 	uint64_t unfollowed;		/* how often the modules could not be read when they changed */
 	int unfollowed_error;		/* why, the first time */
+	bool return_lost;		/* that a call's end cannot be seen was logged */
 	int64_t sharers;		/* processes that run in the target's memory now, unseen (RECORD_SHARERS) */
-	uint64_t unsure_ns;		/* when hits were lost last (RECORD_LOST) */
+	bool ends_unseen;		/* calls were left out whose end is not seen (RECORD_LOST) */
 	/* with the kernel's probes: how often functions of a module were found after it was loaded, and how long after */
 	uint64_t late_modules, late_ns;
 	uint64_t exec_ns;		/* the same, in start mode: when the program was exec'ed */

@@ -71,9 +71,12 @@ static void on_return_wanted(struct watch *w, const struct record_hit *hit)
 	if (hit->slice_len >= sizeof(ret)) {
 		memcpy(&ret, hit->slice, sizeof(ret));
 		r = planting_return(w->planting, ret, hit->head.site);
+	} else {
+		w->planting->lost_returns++;
 	}
-	if (r < 0 && w->planting->lost_returns++ == 0)
+	if (r < 0 && !w->return_lost)
 		log_warn_errno(r, "cannot see calls end at " PRItaddr, ret);
+	w->return_lost |= r < 0;
 }
 
 static void begin(struct watch *w)
@@ -234,15 +237,13 @@ static void on_modules(struct watch *w, const struct record_hit *hit)
 }
 
 /*
- * With the kernel's probes: a thread that was in malloc when they were made returns from it unseen, and after a loss
- * an allocation may be missing. If the address was seen to be freed before, its next free would look like a second
- * one. A program that we have started had no such thread.
+ * With the kernel's probes calls may end unseen: of a thread that was in malloc when they were made (a program that we
+ * have started had none), of a process in the target's memory, and such as BPF has left out. If the address was seen
+ * to be freed before, its next free would look like a second one.
  */
 static bool is_unsure(const struct watch *w, const struct record_hit *hit)
 {
-	const uint64_t since = w->unsure_ns > w->start_ns || w->started ? w->unsure_ns : w->start_ns;
-
-	return hit->head.time_ns < since + SETTLED_NS;
+	return w->sharers || w->ends_unseen || (!w->started && hit->head.time_ns < w->start_ns + SETTLED_NS);
 }
 
 static void on_hit(struct watch *w, const struct record_hit *hit)
@@ -257,7 +258,7 @@ static void on_hit(struct watch *w, const struct record_hit *hit)
 	/*
 	 * with a budget no thread is held for this, since that would be the target's time: see follow_modules
 	 */
-	w->tally->settling = w->link->uprobe && (w->sharers || is_unsure(w, hit));
+	w->tally->settling = w->link->uprobe && is_unsure(w, hit);
 	if (s->flags & SITE_MODULES && !w->sampling)
 		on_modules(w, hit);
 	else if (hit->head.flags & RECORD_HELD && s->flags & SITE_RETURN)
@@ -350,7 +351,7 @@ void watch_record(struct watch *w, const struct record *rec)
 		break;
 	case RECORD_LOST:
 		tally_gap(w->tally);
-		w->unsure_ns = rec->time_ns;
+		w->ends_unseen |= rec->site != 0;
 		break;
 	case RECORD_SHARERS:
 		tally_gap(w->tally);

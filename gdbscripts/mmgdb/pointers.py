@@ -75,7 +75,7 @@ def blocks_at(pid, addresses):
 
 def block_text(block):
     site = next((frame["function"] for frame in block["stack"][block["wrappers"]:] if frame["function"]), "")
-    group = " (group %d of family %s)" % (block["entry"], block["family"]) if block["entry"] else ""
+    group = " (group %d of family %s)" % (block["number"], block["family"]) if block["number"] else ""
     return "a block of %d bytes at %s%s%s" % (block["bytes"], block["address"],
                                               ", allocated by " + site if site else "", group)
 

@@ -151,7 +151,10 @@ struct glibc_region *glibc_region_at(struct glibc *g, taddr at);
 /* Private writable memory of no file (or of one of hugetlbfs without a name). */
 bool glibc_plain(const struct mapping *m);
 
-/* Where the memory ends that begins with the mapping number @i: adjacent mappings count as one. */
+/*
+ * Where the memory ends that begins with the mapping number @i. Adjacent mappings count as one, also with other
+ * rights: a program may protect pages of its blocks.
+ */
 taddr glibc_plain_end(const struct glibc *g, size_t i);
 
 /* --- glibc_mapped.c --- */

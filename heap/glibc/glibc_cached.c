@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "heap/threadstacks.h"
 
 #define TLS_MOST (1u << 20)	/* of static thread-local memory, searched for the pointer */
 #define VOTERS 16u
@@ -128,6 +129,74 @@ static bool read_tcache(struct glibc *g, taddr at, bool ending, struct tcache *t
 
 /* --- where threads have the pointer to their tcache --- */
 
+/* A thread that has a tcache, or had one. */
+struct holder {
+	pid_t tid;			/* 0: it has ended */
+	taddr fs;
+	taddr least;			/* where its variables begin, at least; 0: not known */
+};
+
+struct holders {
+	struct holder *all;		/* those that live first */
+	size_t n;
+};
+
+/*
+ * From its struct pthread down to its stack, or to that of another thread, which has pointers to that one's
+ * tcache. (Its DTV may not have a variable of the C library's that was loaded later, with dlmopen.)
+ */
+static void look_below(const struct threadstacks *st, struct holder *h)
+{
+	for (size_t i = 0; i < st->n; i++)
+		if (st->all[i].hi <= h->fs && st->all[i].hi > h->least)
+			h->least = st->all[i].hi;
+}
+
+static struct holder living(const struct snapshot_thread *t)
+{
+	return (struct holder){ t->tid, t->regs.fs_base, t->sp <= t->regs.fs_base ? t->sp : 0 };
+}
+
+static bool may_vote(const struct holder *h)
+{
+	return h->fs && h->fs % 8 == 0;
+}
+
+/* Of its stack nothing is in use; of one whose variables are not found, nothing is asked. */
+static struct holder ended(const struct snapshot *s, taddr self)
+{
+	const taddr begin = threadstacks_tls(s, self, self > TLS_MOST ? self - TLS_MOST : 0);
+
+	return (struct holder){ 0, self, begin };
+}
+
+/*
+ * A thread that has ended has freed its tcache, and cleared the pointer; unless it ended without the C library
+ * (the system call exit), or in another process: those that a child of fork does not have.
+ */
+static int find_holders(struct glibc *g, struct holders *hs)
+{
+	const struct snapshot *s = g->s;
+	struct threadstacks st;
+	int err = threadstacks_find(&st, s);
+	size_t voters = 0;
+
+	hs->n = 0;
+	hs->all = err ? NULL : calloc(s->nthreads + st.n + 1, sizeof(*hs->all));
+	for (size_t i = 0; hs->all && i < s->nthreads; i++)
+		if (s->threads[i].known)
+			hs->all[hs->n++] = living(&s->threads[i]);
+	/* there may be tens of thousands of threads, and for each one asked all stacks are looked at */
+	for (size_t i = 0; i < hs->n && voters < VOTERS; i++)
+		if (may_vote(&hs->all[i]) && ++voters)
+			look_below(&st, &hs->all[i]);
+	for (size_t i = 0; hs->all && i < st.n; i++)
+		if (!st.all[i].tid)
+			hs->all[hs->n++] = ended(s, st.all[i].self);
+	threadstacks_fini(&st);
+	return hs->all ? 0 : -ENOMEM;
+}
+
 /* For each distance below fs_base, in words. */
 struct votes {
 	uint32_t *points;
@@ -148,17 +217,12 @@ static void vote_word(struct glibc *g, taddr fs, struct votes *v, size_t i)
 		v->points[i]++;	/* any mapped page of zeros could be one */
 }
 
-/* From fs_base down to the stack. */
-static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes *v)
+static void vote(struct glibc *g, const struct holder *h, struct votes *v)
 {
-	const taddr fs = t->regs.fs_base;
+	for (size_t i = 1; i < v->n && 8 * i < h->fs; i++) {
+		const taddr at = h->fs - 8 * i;
 
-	for (size_t i = 1; i < v->n && 8 * i < fs; i++) {
-		const taddr at = fs - 8 * i;
-
-		if (t->sp <= fs && at < t->sp)
-			return;
-		if (snapshot_kind_at(g->s, at) == SNAPSHOT_NOTHING)
+		if (at < h->least || snapshot_kind_at(g->s, at) == SNAPSHOT_NOTHING)
 			return;
 		if (snapshot_kind_at(g->s, at) != SNAPSHOT_HERE) {
 			/* continue at the word before this page */
@@ -166,13 +230,13 @@ static void vote(struct glibc *g, const struct snapshot_thread *t, struct votes 
 			continue;
 		}
 		do
-			vote_word(g, fs, v, i);
-		while ((fs - 8 * i) % SNAPSHOT_PAGE && ++i < v->n);
+			vote_word(g, h->fs, v, i);
+		while ((h->fs - 8 * i) % SNAPSHOT_PAGE && ++i < v->n && h->fs - 8 * i >= h->least);
 	}
 }
 
 /* How far below fs_base the pointer is; 0: no thread has one. */
-static int find_slot(struct glibc *g, uint64_t *distance)
+static int find_slot(struct glibc *g, const struct holders *hs, uint64_t *distance)
 {
 	struct votes v = { .n = TLS_MOST / 8 };
 	size_t best = 0;
@@ -181,12 +245,10 @@ static int find_slot(struct glibc *g, uint64_t *distance)
 	v.points = calloc(v.n, sizeof(*v.points));
 	if (!v.points)
 		return -ENOMEM;
-	for (size_t i = 0, asked = 0; i < g->s->nthreads && asked < VOTERS; i++) {
-		const struct snapshot_thread *t = &g->s->threads[i];
-
-		if (!t->known || !t->regs.fs_base || t->regs.fs_base % 8)
+	for (size_t i = 0, asked = 0; i < hs->n && asked < VOTERS; i++) {
+		if (!may_vote(&hs->all[i]))
 			continue;
-		vote(g, t, &v);
+		vote(g, &hs->all[i], &v);
 		asked++;
 	}
 	for (size_t i = 1; i < v.n; i++)
@@ -249,6 +311,16 @@ static void check_count(struct glibc *g, const struct tcache *t, unsigned i, uin
 }
 
 /*
+ * Counts of one byte are older than keys: the second word of a chunk is a key only if it is the address of
+ * its tcache (2.29, and corrections of 2.27 and 2.28). Else it is what the program had there, and blocks may
+ * have the same. With larger counts there is always a key.
+ */
+static bool may_be_key(const struct tcache *t, uint64_t word)
+{
+	return t->form->count_bytes > 1 || word == t->at;
+}
+
+/*
  * The key is the second word of chunks in an intact list. If a link leads astray, its chunk was written to
  * after it was freed, and its second word is not used: it is the program's, and other blocks may have the
  * same value (a count of one).
@@ -263,7 +335,7 @@ static void mark_list(struct glibc *g, const struct tcache *t, unsigned i)
 		if (last)
 			key = last;
 		n++;
-		if (!snapshot_cursor_word(&g->cursor, mem + 8, &last))
+		if (!snapshot_cursor_word(&g->cursor, mem + 8, &last) || !may_be_key(t, last))
 			last = 0;
 		if (!snapshot_cursor_word(&g->cursor, mem, &link))
 			link = glibc_unmangle(g, mem, 0);
@@ -313,39 +385,43 @@ static int mark_tcache(struct glibc *g, const struct tcache *t)
 }
 
 /* Reads each thread's tcache; several threads may have the same pointer. */
-static int read_all_tcaches(struct glibc *g, uint64_t distance, struct tcache **out, size_t *n)
+static int read_all_tcaches(struct glibc *g, const struct holders *hs, uint64_t distance, struct tcache **out,
+			    size_t *n)
 {
 	size_t room = 0;
 
-	for (size_t i = 0; distance && i < g->s->nthreads; i++) {
-		const struct snapshot_thread *t = &g->s->threads[i];
+	for (size_t i = 0; distance && i < hs->n; i++) {
+		const struct holder *h = &hs->all[i];
 		uint64_t at;
 
-		if (!t->known || t->regs.fs_base <= distance ||
-		    !snapshot_cursor_word(&g->cursor, t->regs.fs_base - distance, &at) || !at)
+		if (h->fs <= distance || !snapshot_cursor_word(&g->cursor, h->fs - distance, &at) || !at)
 			continue;
 		if (grow_for(out, *n, &room, sizeof(**out)) < 0)
 			return -ENOMEM;
 		if (read_tcache(g, at, false, &(*out)[*n]))
 			(*n)++;
-		else if (glibc_region_at(g, at))
+		else if (h->tid && glibc_region_at(g, at))
 			glibc_problem(g, at, "what a thread has for its tcache is not one (thread %d)",
-				      t->tid);
+				      h->tid);
 	}
 	return 0;
 }
 
 static int mark_tcaches(struct glibc *g, int *plain, struct tcache **all, size_t *n)
 {
+	struct holders hs;
 	uint64_t distance;
-	int err = find_slot(g, &distance);
+	int err = find_holders(g, &hs);
 
 	if (!err)
-		err = read_all_tcaches(g, distance, all, n);
+		err = find_slot(g, &hs, &distance);
+	if (!err)
+		err = read_all_tcaches(g, &hs, distance, all, n);
 	for (size_t i = 0; i < *n && !err; i++)
 		for (unsigned k = 0; k < (*all)[i].form->bins; k++)
 			if ((*all)[i].heads[k])
 				glibc_learn_mangling(g, (*all)[i].heads[k], 16, plain);
+	free(hs.all);
 	return err;
 }
 
@@ -457,9 +533,14 @@ int glibc_mark_orphan(struct glibc *g, taddr at)
 {
 	struct tcache t;
 
-	if (!read_tcache(g, at, true, &t) || !t.filled || !has_key(g, &t))
+	if (!read_tcache(g, at, true, &t) || !t.filled)
 		return 0;
-	return mark_tcache(g, &t);
+	if (has_key(g, &t))
+		return mark_tcache(g, &t);
+	/* without a key nothing but its form shows it, and a thread can only be ending in malloc */
+	census_unsure(g->c, t.form->count_bytes == 1 && g->c->between, at,
+		      "what looks like the tcache of a thread that ends");
+	return 0;
 }
 
 int glibc_mark_cached(struct glibc *g)

@@ -224,7 +224,7 @@ static void read_arenas(struct glibc *g)
 
 /*
  * struct malloc_par is in the same mapping as main_arena. It is found without a symbol, by relations between
- * its words: sums are not above their maxima, and the beginning of the heap is mapped.
+ * its words: sums are not above their maxima, and the beginning of the heap is in no file.
  */
 
 static int32_t half(struct snapshot_cursor *v, taddr at)
@@ -237,13 +237,55 @@ static int32_t half(struct snapshot_cursor *v, taddr at)
 	return (int32_t)(uint32_t)(high ? word >> 32 : word);
 }
 
+/* The four ints before mmapped_mem, which since 2.35 are 4 bytes further up (@shift). */
+struct mapped_counts {
+	int32_t n, most_allowed, most, fixed;
+};
+
+static struct mapped_counts counts_at(struct glibc *g, taddr at, unsigned shift)
+{
+	return (struct mapped_counts){ half(&g->cursor, at - 16 - shift), half(&g->cursor, at - 12 - shift),
+				       half(&g->cursor, at - 8 - shift), half(&g->cursor, at - 4 - shift) };
+}
+
+static bool are_counts(const struct mapped_counts *c, uint64_t bytes, uint64_t most_bytes)
+{
+	if (c->n < 0 || c->n > c->most || c->most_allowed < 0 || c->fixed < 0 || c->fixed > 1 ||
+	    (c->n && !bytes) || !c->most != !most_bytes)
+		return false;
+	/* in 2.43 each realloc of such a chunk counts 16 bytes that no chunk has */
+	return c->n || bytes <= most_bytes / 2;
+}
+
 /*
- * The words of struct malloc_par from mmapped_mem on, and the four ints before it, which in newer versions
- * are 4 bytes earlier.
+ * How many chunks have a mapping of their own; -1: these are no counts. If few are allowed (M_MMAP_MAX),
+ * both places fit: where the older versions have `n`, the newer ones have the number that is allowed; and
+ * where the newer ones have it, the older ones have zeros.
  */
+static int32_t mapped_now(struct glibc *g, taddr at, uint64_t bytes, uint64_t most_bytes)
+{
+	const struct mapped_counts older = counts_at(g, at, 0), newer = counts_at(g, at, 4);
+
+	if (are_counts(&newer, bytes, most_bytes) && (newer.n || !g->layout.fastbins))
+		return newer.n;
+	if (are_counts(&older, bytes, most_bytes))
+		return older.n;
+	return are_counts(&newer, bytes, most_bytes) ? newer.n : -1;
+}
+
+/* Can the main heap begin at @at? Most addresses that are in a program's data are of its own file. */
+static bool is_begin(const struct glibc *g, taddr at)
+{
+	const struct mapping *m = procmaps_find(&g->s->maps, at);
+
+	return at ? m && glibc_plain(m) : !g->arenas[0].system_mem;
+}
+
+/* The words of struct malloc_par from mmapped_mem on, and the four ints before it. */
 static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 {
 	uint64_t w[7];
+	int32_t n;
 
 	for (unsigned i = 0; i < 7; i++)
 		if (!snapshot_cursor_word(&g->cursor, at + 8 * i, &w[i]))
@@ -255,24 +297,11 @@ static bool is_param(struct glibc *g, taddr at, struct glibc_param *out)
 	if (w[0] > w[1] || w[0] % GLIBC_ALIGN || w[1] % GLIBC_ALIGN || w[3] > 76 || !w[3] || w[4] < 24 ||
 	    w[4] > 4u << 20 || w[5] > 65535)
 		return false;
-	if (w[2] ? !procmaps_find(&g->s->maps, w[2]) : g->arenas[0].system_mem != 0)
+	if (!is_begin(g, w[2]))
 		return false;
-	for (unsigned shift = 0; shift <= 4; shift += 4) {
-		const int32_t n = half(&g->cursor, at - 16 - shift),
-			      most_allowed = half(&g->cursor, at - 12 - shift);
-		const int32_t most = half(&g->cursor, at - 8 - shift),
-			      fixed = half(&g->cursor, at - 4 - shift);
-
-		if (n < 0 || n > most || most_allowed < 0 || fixed < 0 || fixed > 1 || (n && !w[0]) ||
-		    !most != !w[1])
-			continue;
-		/* in 2.43 each realloc of such a chunk counts 16 bytes that no chunk has */
-		if (!n && w[0] > w[1] / 2)
-			continue;
-		*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
-		return true;
-	}
-	return false;
+	n = mapped_now(g, at, w[0], w[1]);
+	*out = (struct glibc_param){ at, w[0], w[1], w[2], w[5], n };
+	return n >= 0;
 }
 
 /* Finds struct malloc_par: g->param, zeros unless it is exactly one place. */

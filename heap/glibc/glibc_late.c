@@ -10,6 +10,8 @@
  *					thread's registers or the end of its stack; the remains there of
  *					another list, long after, may begin like one
  *	the rest of a lost list		if a link in a tcache is overwritten: blocks that have the key
+ *
+ * What is likely to be free and was not found is a doubt: the census does not add up.
  */
 #include "heap/glibc/glibc.h"
 #include "heap/registers.h"
@@ -109,6 +111,24 @@ static void find_by_key(struct glibc *g)
 	}
 }
 
+/* --- no tcache at all --- */
+
+/*
+ * To 2.42 a thread that calls malloc has a tcache from then on. If there is none, it may have a form that is
+ * not known, and what is in it would be taken for blocks.
+ */
+static void doubt_none(struct glibc *g)
+{
+	size_t known = 0;
+
+	if (!g->layout.fastbins || !g->param.at || !g->param.tcache_count || !g->arenas[0].system_mem)
+		return;
+	for (size_t i = 0; i < g->s->nthreads; i++)
+		known += g->s->threads[i].known && g->s->threads[i].regs.fs_base;
+	census_unsure(g->c, known && known == g->s->nthreads, g->arenas[0].at,
+		      "no thread has a tcache of a form that is known: what is in it counts as in use");
+}
+
 /* --- removal from the blocks --- */
 
 static int by_address(const void *a, const void *b)
@@ -147,5 +167,7 @@ int glibc_find_late(struct glibc *g)
 		find_by_key(g);
 	if (g->nlate)
 		take_out(g);
+	if (!g->c->nown)
+		doubt_none(g);
 	return g->no_memory ? -ENOMEM : err;
 }

@@ -26,17 +26,22 @@
 #define MIB (1ull << 20)
 #define PAGE SNAPSHOT_PAGE
 
+static bool is_private(const struct mapping *m)
+{
+	return !(m->perms & MAPPING_SHARED) && strncmp(m->path, "[v", 2) != 0 &&	/* vdso, vvar, vsyscall */
+	       (!m->ino || strstr(m->path, "anon_hugepage"));
+}
+
 bool glibc_plain(const struct mapping *m)
 {
-	return m->perms & MAPPING_WRITE && !(m->perms & MAPPING_SHARED) &&
-	       (!m->ino || strstr(m->path, "anon_hugepage"));
+	return m->perms & MAPPING_WRITE && is_private(m);
 }
 
 taddr glibc_plain_end(const struct glibc *g, size_t i)
 {
 	const struct mapping *m = g->s->maps.maps;
 
-	while (i + 1 < g->s->maps.n && m[i + 1].lo == m[i].hi && glibc_plain(&m[i + 1]))
+	while (i + 1 < g->s->maps.n && m[i + 1].lo == m[i].hi && is_private(&m[i + 1]))
 		i++;
 	return m[i].hi;
 }
@@ -159,7 +164,6 @@ static int heaps_in(struct glibc *g, const struct addrmap *by_arena, size_t i)
 {
 	const struct mapping *m = &g->s->maps.maps[i];
 	const uint64_t max = g->layout.heap_max;
-	const taddr end = glibc_plain_end(g, i);
 	int err = 0;
 
 	for (taddr at = (m->lo + max - 1) & ~(max - 1); at < m->hi && at >= m->lo && !err; at += max) {
@@ -170,7 +174,7 @@ static int heaps_in(struct glibc *g, const struct addrmap *by_arena, size_t i)
 			continue;
 		a = addrmap_get(by_arena, owner);
 		if (a && *a)
-			err = try_heap(g, at, end, *a);
+			err = try_heap(g, at, glibc_plain_end(g, i), *a);
 	}
 	return err;
 }

@@ -63,6 +63,27 @@ static bool next_root(struct team *t, struct root *out)
 	return got;
 }
 
+/* The words that begin @shift bytes behind the aligned ones. */
+static void scan_shifted(struct walker *w, const struct root *r, size_t shift)
+{
+	uint64_t words[512];
+	const size_t all = (r->size + r->behind - shift) / 8;
+
+	for (size_t i = 0; i < all; i += sizeof(words) / 8) {
+		const size_t n = all - i < sizeof(words) / 8 ? all - i : sizeof(words) / 8;
+
+		memcpy(words, r->bytes + shift + 8 * i, 8 * n);
+		walker_scan(w, words, n, WALK_STRONG);
+	}
+}
+
+static void scan_root(struct walker *w, const struct root *r)
+{
+	walker_scan(w, r->bytes, r->size / 8, WALK_STRONG);
+	for (size_t shift = 1; r->code && shift < 8; shift++)
+		scan_shifted(w, r, shift);
+}
+
 static void work(struct team *t, struct walker *w)
 {
 	const size_t n = t->f->ix->n;
@@ -72,7 +93,7 @@ static void work(struct team *t, struct walker *w)
 	if (t->roots) {
 		w->spill = true;
 		while (next_root(t, &r))
-			walker_scan(w, r.bytes, r.size / 8, WALK_STRONG);
+			scan_root(w, &r);
 		walker_flow(w, WALK_STRONG);
 		return;
 	}

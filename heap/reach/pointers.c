@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/addr_search.h"
 #include "base/grow.h"
 #include "heap/reach/reach_graph.h"
 
@@ -139,6 +140,36 @@ static int search_piece(struct search *q, const struct snapshot_piece *piece)
 	return err;
 }
 
+/* Addresses in instructions, at bytes that are not aligned. */
+static int search_code(struct search *q, const struct snapshot_piece *piece, taddr lo, taddr hi)
+{
+	int err = 0;
+
+	for (taddr at = lo; at + 8 <= hi && !err; at++) {
+		struct pointer p = { .at = at };
+
+		memcpy(&p.value, piece->bytes + (at - piece->lo), sizeof(p.value));
+		if (at % 8 && p.value - q->lo < q->hi - q->lo && place(q, &p))
+			err = add(q, &p);
+	}
+	return err;
+}
+
+static int search_codes(struct search *q, const struct snapshot_piece *piece)
+{
+	const struct procmaps *maps = &q->in->snapshot->maps;
+	const taddr end = piece->lo + piece->size;
+	int err = 0;
+
+	for (size_t i = ADDR_SEARCH(maps->maps, maps->n, hi, piece->lo); i < maps->n && maps->maps[i].lo < end && !err; i++) {
+		const struct mapping *m = &maps->maps[i];
+
+		if (root_is_code(m))
+			err = search_code(q, piece, m->lo > piece->lo ? m->lo : piece->lo, m->hi < end ? m->hi : end);
+	}
+	return err;
+}
+
 static int search_all(struct search *q)
 {
 	const struct snapshot *s = q->in->snapshot;
@@ -149,8 +180,11 @@ static int search_all(struct search *q)
 		if (!err)
 			err = search_vectors(q, &s->threads[i]);
 	}
-	for (size_t i = 0; i < s->npieces && !err; i++)
+	for (size_t i = 0; i < s->npieces && !err; i++) {
 		err = search_piece(q, &s->pieces[i]);
+		if (!err)
+			err = search_codes(q, &s->pieces[i]);
+	}
 	return err;
 }
 

@@ -5,7 +5,8 @@
  * Roots: registers of all threads; stacks from sp - 128 on (all of a mapping that is not certainly a thread's
  * stack, as a coroutine's); all other writable memory, private and shared (shared_maps.h), and what the
  * dynamic loader has allocated, without the heaps, the given blocks, and memory whose pointers do not count:
- * the allocator's own structs, and mmattach's. From there, the flood follows every aligned word. A word that
+ * the allocator's own structs, and mmattach's. From there, the flood follows every aligned word, and in code that
+ * was made at run time also those that are not aligned: an address may be a part of an instruction. A word that
  * points to a block's beginning makes it reachable; one that points inside makes it possibly lost, except for
  * valgrind's heuristics: std::string, length64, new[], multiple inheritance. Lost blocks to which another one
  * points are indirectly lost; in a ring without a pointer from outside, the first by address leads the others

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "heap/reach/shared_maps.h"
-#include "heap/reach/threadstacks.h"
+#include "heap/threadstacks.h"
 
 static void end_sentence(struct strbuf *out, size_t *n)
 {
@@ -124,6 +124,11 @@ static void doubt_stacks(const struct snapshot *s, struct strbuf *out, size_t *n
 			      st.elsewhere, st.elsewhere == 1 ? " runs" : "s run");
 		end_sentence(out, n);
 	}
+	if (st.main_ended) {
+		strbuf_puts(out, "there is no main thread any more: its stack counts as a root from end "
+				 "to end, with what calls have left there");
+		end_sentence(out, n);
+	}
 	if (st.unsure) {
 		strbuf_puts(out, "the C library's lists of stacks could not be read: stacks of threads that "
 				 "have ended count as roots");
@@ -136,10 +141,9 @@ static void doubt_headers(const struct reach *r, struct strbuf *out, size_t *n)
 {
 	for (unsigned i = 0; i < r->nheaders; i++) {
 		strbuf_printf(out,
-			      "%" PRIu64 " blocks are only pointed at %" PRIu32
-			      " bytes behind their beginning: it is taken for a header that the program puts "
-			      "there, "
-			      "and such a pointer for one to the block",
+			      "nothing points to the beginning of %" PRIu64 " blocks, but something to %" PRIu32
+			      " bytes behind it in each: the program seems to put a header there, so they count "
+			      "as pointed to",
 			      r->headers[i].blocks, r->headers[i].distance);
 		end_sentence(out, n);
 	}

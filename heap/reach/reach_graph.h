@@ -10,7 +10,7 @@
 #include "heap/reach/blockindex.h"
 #include "heap/reach/nodes.h"
 #include "heap/reach/roots.h"
-#include "heap/reach/threadstacks.h"
+#include "heap/threadstacks.h"
 
 /* The members point into each other: it must not be moved. */
 struct reach_graph {

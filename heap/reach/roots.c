@@ -43,6 +43,13 @@ bool root_mapping(const struct mapping *m)
 	return m->perms & MAPPING_WRITE || !m->ino || !(m->perms & MAPPING_EXEC);
 }
 
+bool root_is_code(const struct mapping *m)
+{
+	/* a stack may be executable, and has no code */
+	return m && m->perms & MAPPING_EXEC && !(m->perms & MAPPING_SHARED) && !m->ino && m->path[0] != '[' &&
+	       root_mapping(m);
+}
+
 /* --- cuts --- */
 
 struct ranges {
@@ -195,18 +202,26 @@ static bool next_range(struct roots *r, const struct snapshot_piece *p, taddr en
 	out->size = end - out->at;
 	out->bytes = p->bytes + (out->at - p->lo);
 	out->own = r->extras;
+	out->code = false;
+	out->behind = 0;
 	return true;
 }
 
-/* The end of the mapping at @at, or @end; *@roots: its memory may be a root. */
-static taddr end_of_mapping(const struct snapshot *s, taddr at, taddr end, bool *roots)
+/* The end of the mapping @m, NULL: none, at @at, or @end. */
+static taddr end_of_mapping(const struct mapping *m, taddr at, taddr end)
 {
-	const struct mapping *m = procmaps_find(&s->maps, at);
-
-	*roots = root_mapping(m);
 	if (m && m->hi < end)
 		return m->hi;
 	return m ? end : at + SNAPSHOT_PAGE < end ? (at | (SNAPSHOT_PAGE - 1)) + 1 : end;
+}
+
+/* An address may go on behind the range, where the next one begins. */
+static void mark_code(const struct snapshot_piece *p, struct root *out)
+{
+	const uint64_t left = p->lo + p->size - (out->at + out->size);
+
+	out->code = true;
+	out->behind = left < sizeof(taddr) - 1 ? left : sizeof(taddr) - 1;
 }
 
 static bool next_in_pieces(struct roots *r, struct root *out)
@@ -217,13 +232,18 @@ static bool next_in_pieces(struct roots *r, struct root *out)
 		if (r->at < p->lo)
 			r->at = p->lo;
 		while (r->at < p->lo + p->size) {
-			bool roots;
-			const taddr end = end_of_mapping(r->s, r->at, p->lo + p->size, &roots);
+			const struct mapping *m = procmaps_find(&r->s->maps, r->at);
+			const taddr end = end_of_mapping(m, r->at, p->lo + p->size);
 
-			if (!roots)
+			if (!root_mapping(m)) {
 				r->at = end;
-			else if (next_range(r, p, end, out))
-				return true;
+				continue;
+			}
+			if (!next_range(r, p, end, out))
+				continue;
+			if (root_is_code(m))
+				mark_code(p, out);
+			return true;
 		}
 	}
 	return false;

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "heap/reach/nodes.h"
 #include "heap/reach/reach.h"
-#include "heap/reach/threadstacks.h"
+#include "heap/threadstacks.h"
 
 #define ROOT_MAX (1u << 20)	/* bytes of a range */
 
@@ -25,6 +25,8 @@ struct root {
 	taddr at;
 	uint64_t size;
 	const uint8_t *bytes;		/* in the snapshot; both at and size are multiples of 8 */
+	bool code;			/* addresses are at any byte of it (root_is_code) */
+	size_t behind;			/* of code: so many bytes more can be read, seven at most */
 	bool own;			/* the loader's or the allocator's block */
 };
 
@@ -59,6 +61,12 @@ bool roots_hold(const struct roots *r, taddr at, bool *own);
 
 /* May this mapping, which contains a piece, have pointers that count? NULL: no mapping is known. */
 bool root_mapping(const struct mapping *m);
+
+/*
+ * Code that was made at run time, as by a compiler of Java or JavaScript: an address may be a part of an instruction,
+ * at any byte, and nowhere else. A few tens of megabytes of it cost as many milliseconds.
+ */
+bool root_is_code(const struct mapping *m);
 
 /* The general registers of @t that valgrind takes for roots, and their names. */
 #define ROOT_REGISTERS 16

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * out_csv: a summary as comma-separated values (RFC 4180): a head line, then a line for each group. Columns
- * are added at the end, never renamed. Their meaning is described in report/json/out_json.h. A cell is empty
- * if its value is not known or has no bound. So kept_bytes_per_minute is empty for a group of which it is not
- * known whether it leaks: the column's sum counts only what is known (may_keep_bytes_per_minute includes such
- * groups). bytes_taken and bytes_returned are for ranges. A difference has the numbers of
- * report/json/out_diff_json.h, with objects in the columns of blocks; a scan has the groups of
- * report/json/out_scan_json.h.
+ * out_csv: a report as comma-separated values: a head line, then a line for each group of blocks, and for
+ * each of objects. The columns are those fields of report/fields that say so; `mmattach formats csv` lists
+ * them. A cell is empty if its value is not known, has no bound, or is none of what the line is of. So
+ * leaked_bytes_per_minute is empty for a group of which it is not known whether it leaks: the column's sum
+ * has only what is known.
  */
 #ifndef MM_OUT_CSV_H
 #define MM_OUT_CSV_H
@@ -21,5 +19,8 @@
 must_check int out_csv(const struct summary *s, size_t top, struct strbuf *sb);
 must_check int out_diff_csv(const struct diff *d, size_t top, struct strbuf *sb);
 must_check int out_scan_csv(const struct scan_report *r, size_t top, struct strbuf *sb);
+
+/* The columns of each kind of report, in words. 0 or -ENOMEM. */
+must_check int out_csv_describe(struct strbuf *sb);
 
 #endif

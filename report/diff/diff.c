@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "report/diff/diff_parts.h"
+#include "report/names/apart.h"
 
 #define UNEQUAL 1.03	/* if one watch is so many times as long as the other, leaks differ by that much */
 #define LEAST_S 0.25	/* and the lengths differ at least by this */
@@ -228,12 +229,70 @@ static int rank_groups(struct diff *d)
 	return 0;
 }
 
+static void number_refs(struct diff *d)
+{
+	for (size_t i = 0, number = 0; i < d->nrefs; i++)
+		if (diff_is_more(d->refs[i].change))
+			d->refs[i].number = ++number;
+}
+
+/* The faster one first. */
+static int compare_going_on(const void *pa, const void *pb)
+{
+	const struct diff_group *a = *(struct diff_group *const *)pa, *b = *(struct diff_group *const *)pb;
+
+	if (a->new_growth != b->new_growth)
+		return a->new_growth > b->new_growth ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static int number_groups(struct diff *d)
+{
+	cleanup_free struct diff_group **on = calloc(d->ngroups + 1, sizeof(*on));
+	size_t number = 0, n = 0;
+
+	if (!on)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->ngroups; i++) {
+		if (diff_is_more(d->groups[i].change))
+			d->groups[i].number = ++number;
+		else if (d->groups[i].goes_on)
+			on[n++] = &d->groups[i];
+	}
+	if (n)
+		qsort(on, n, sizeof(*on), compare_going_on);
+	for (size_t i = 0; i < n; i++)
+		on[i]->number = ++number;
+	return 0;
+}
+
+static int tell_apart(struct diff *d)
+{
+	cleanup_free const struct summary_group **groups = calloc(d->ngroups + 1, sizeof(*groups));
+	cleanup_free struct apart *apart = calloc(d->ngroups + 1, sizeof(*apart));
+	int r;
+
+	if (!groups || !apart)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->ngroups; i++)
+		groups[i] = d->groups[i].group;
+	r = apart_find(groups, d->ngroups, apart);
+	for (size_t i = 0; i < d->ngroups; i++)
+		d->groups[i].apart = apart[i];
+	return r;
+}
+
 static int make_groups(struct diff *d, struct diff_sides *sides)
 {
+	int r;
+
 	diff_sides_sort(sides);
 	for (size_t i = 0; i < sides->n;)
 		i = join(d, sides, i, &d->groups[d->ngroups++]);
-	return rank_groups(d);
+	r = rank_groups(d);
+	if (r == 0)
+		r = number_groups(d);
+	return r < 0 ? r : tell_apart(d);
 }
 
 int diff_make(const struct summary *old, const struct summary *new, struct diff *out)
@@ -255,6 +314,8 @@ int diff_make(const struct summary *old, const struct summary *new, struct diff 
 		r = make_groups(out, &sides);
 	if (r == 0)
 		r = diff_refs_make(out);
+	if (r == 0)
+		number_refs(out);
 	diff_sides_fini(&sides);
 	if (r < 0)
 		diff_fini(out);
@@ -266,6 +327,11 @@ void diff_fini(struct diff *d)
 	free(d->groups);
 	free(d->refs);
 	*d = (struct diff){ 0 };
+}
+
+bool diff_is_more(enum diff_change change)
+{
+	return change == DIFF_GREW || change == DIFF_APPEARED;
 }
 
 const char *diff_change_name(enum diff_change change)

@@ -56,6 +56,9 @@ struct diff_group {
 	bool several;		/* on the side of @group: stacks with the same functions, but other addresses */
 	/* A group with this stack; that of the new side, if it exists there. */
 	const struct summary_group *group;
+	/* The n of its [n], whatever is shown: those that grew, then those that go on; 0: it has none. */
+	size_t number;
+	struct apart apart;	/* what tells its name from those of the others */
 };
 
 /* Objects whose references were acquired and released at the same call sites. */
@@ -65,6 +68,7 @@ struct diff_refs {
 	/* A group with these call sites; that of the new side, if it exists there. */
 	const struct summary_refs *refs;
 	size_t order;				/* makes the order the same for the same data */
+	size_t number;				/* the n of its [n]: of those that grew; 0: it has none */
 };
 
 struct diff {
@@ -81,6 +85,9 @@ struct diff {
 /* Both summaries stay the caller's, and must outlive @out. 0 or -ENOMEM. */
 must_check int diff_make(const struct summary *old, const struct summary *new, struct diff *out);
 void diff_fini(struct diff *d);
+
+/* Is it, or are they, more than before? */
+bool diff_is_more(enum diff_change change);
 
 /* The rate at which a group gained its live @bytes, per minute of the watch @s. */
 double diff_rate(const struct summary *s, uint64_t bytes);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/model/words.h"
 
 void folded_init(struct folded *f, bool families)
 {
@@ -84,7 +85,7 @@ static void put_stack(struct strbuf *sb, const struct summary_group *g, const st
 		strbuf_putc(sb, ';');
 	}
 	if (f->verdicts && g->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, "%s;", verdict_text(g->verdict));
+		strbuf_printf(sb, "%s;", words_verdict(g->verdict));
 	if (g->stack.end != STACK_WHOLE)
 		strbuf_puts(sb, g->stack.depth ? "[...];" : "[...]");
 	else if (!g->stack.depth)

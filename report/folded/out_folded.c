@@ -75,6 +75,7 @@ int out_diff_folded(const struct diff *d, size_t top, struct strbuf *sb)
 /* --- all --- */
 
 const struct report_format report_format_folded = {
-	.name = "folded", .watch = out_folded, .diff = out_diff_folded,
+	.name = "folded", .what = "a line for each stack, for flamegraph.pl",
+	.watch = out_folded, .diff = out_diff_folded,
 	.why_not = "it is made of stacks, and blocks that were not watched have none",
 };

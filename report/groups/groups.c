@@ -5,6 +5,7 @@
  *	stack groups	stacks with the same code locations (stack_groups.c)
  *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
  *	merged		stack groups that look the same without their wrappers become one
+ *	replaced	what only came for blocks that are older than the watch (replaced.c)
  *	groups		their growth is estimated
  */
 #include "report/groups/groups.h"
@@ -16,6 +17,7 @@
 #include "report/groups/freed_by.h"
 #include "report/groups/group_samples.h"
 #include "report/groups/group_shares.h"
+#include "report/groups/replaced.h"
 #include "report/groups/stack_groups.h"
 #include "report/model/groupmap.h"
 #include "report/model/growth.h"
@@ -53,13 +55,17 @@ static void judge(struct maker *mk, struct stack_group *d, const struct summary_
 	struct summary *s = mk->summary;
 
 	d->hidden = true;
-	if (!select_wants(mk->opt->select, frames, n))
-		hide(&s->filtered, d);
-	else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n,
-				    d->live.blocks, d->live.bytes))
+	if (d->withheld) {
 		hide(&s->suppressed, d);
-	else
+		suppressions_count(mk->opt->suppressions, d->live.withheld_by, 1, 0, 0);
+	} else if (!select_wants(mk->opt->select, frames, n)) {
+		hide(&s->filtered, d);
+	} else if (suppressions_match(mk->opt->suppressions, SUPPRESS_LEAK, d->verdict, frames, n,
+				      d->live.blocks, d->live.bytes)) {
+		hide(&s->suppressed, d);
+	} else {
 		d->hidden = false;
+	}
 }
 
 static int show(struct maker *mk, struct stack_group *d)
@@ -173,6 +179,8 @@ static int make_groups(struct maker *mk)
 	if (r == 0)
 		r = stack_groups_merge(&mk->stacks);
 	if (r == 0)
+		r = replaced_find(&mk->stacks);
+	if (r == 0)
 		r = group_samples_judge(&mk->stacks, &mk->samples);
 	if (r == 0)
 		r = group_shares_make(&mk->stacks, &mk->shares);
@@ -232,10 +240,14 @@ static void add_histograms(struct maker *mk)
 }
 
 int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
-		      const uint32_t *same_as, struct groupmap *groups, struct summary *s)
+		      struct groups_common *c, struct summary *s)
 {
-	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = groups };
-	int r = stack_groups_make(l, family, opt->older_than_us, opt->freed, same_as, &mk.stacks);
+	const struct stack_groups_choice choice = {
+		.older_than_us = opt->older_than_us, .freed = opt->freed, .same_as = c->same_as,
+		.withheld = &c->withheld,
+	};
+	struct maker mk = { .ledger = l, .opt = opt, .summary = s, .groups = &c->groups };
+	int r = stack_groups_make(l, family, &choice, &mk.stacks);
 
 	if (r == 0)
 		r = make_groups(&mk);

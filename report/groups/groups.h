@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "report/groups/withheld.h"
 #include "report/ledger/ledger.h"
 #include "report/model/groupmap.h"
 #include "report/model/summary.h"
@@ -45,10 +46,20 @@ bool groups_wants_family(const struct groups_options *opt, const struct ledger *
 must_check int groups_wanted(const struct ledger *l, bool freed, bool *wanted);
 
 /*
- * Add the groups of one family of blocks to @s, and what was hidden; @groups gets which blocks are in which
- * group. @same_as: for each frame the one that represents its code location (paths.h). 0 or -ENOMEM.
+ * What the families have in common: for each frame the one that represents its code location (paths.h); what
+ * is suppressed with other blocks; and which blocks are in which group.
+ */
+struct groups_common {
+	const uint32_t *same_as;
+	struct withheld withheld;
+	struct groupmap groups;
+};
+
+/*
+ * Add the groups of one family of blocks to @s, and what was hidden; c->groups gets which blocks are in which
+ * group. 0 or -ENOMEM.
  */
 must_check int groups_add_family(struct ledger *l, const struct groups_options *opt, uint32_t family,
-				 const uint32_t *same_as, struct groupmap *groups, struct summary *s);
+				 struct groups_common *c, struct summary *s);
 
 #endif

@@ -8,9 +8,11 @@
 #include "base/grow.h"
 #include "report/groups/stack_groups_parts.h"
 
+#define NO_COLUMN UINT32_MAX
+
 /*
- * For each stack and verdict: its live blocks, and whether they are wanted; and the stacks in the order of
- * their numbers.
+ * For each stack and verdict, and for what is withheld of the stack: its live blocks, and whether they are
+ * wanted; and the stacks in the order of their numbers.
  */
 struct stock {
 	struct stack_live *kept;
@@ -85,6 +87,14 @@ static struct summary_sum sum_of(const struct ledger *l, taddr addr, const struc
 	return (struct summary_sum){ weight, weight * b->size };
 }
 
+/* @k has a part that is withheld. */
+static void count_withheld(const struct stack_groups *ds, struct stack_live *k, size_t entry,
+			   uint64_t blocks, uint64_t bytes)
+{
+	k->withheld_by = entry;
+	suppressions_count(ds->withheld->suppressions, entry, 0, blocks, bytes);
+}
+
 static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 {
 	const struct live *live = book_of(ds)->live;
@@ -94,8 +104,9 @@ static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
 		enum verdict verdict = ledger_verdict(ds->ledger, &b);
-		size_t slot = stack_groups_slot(ds, b.stack, verdict);
 		const struct summary_sum sum = sum_of(ds->ledger, addr, &b);
+		size_t entry;
+		const size_t slot = stack_groups_slot_of_block(ds, addr, &b, &entry);
 
 		ds->sums[verdict].blocks += sum.blocks;
 		ds->sums[verdict].bytes += sum.bytes;
@@ -106,6 +117,8 @@ static void look_at_blocks(struct stack_groups *ds, struct stock *st)
 		add_block(&st->kept[slot], addr, &b, sum.blocks);
 		if (interval)
 			byte_sample_add(&st->kept[slot].sample_of, interval, b.size);
+		if (entry != SUPPRESSIONS_NONE)
+			count_withheld(ds, &st->kept[slot], entry, sum.blocks, sum.bytes);
 		st->wanted[slot] = true;
 	}
 }
@@ -115,29 +128,54 @@ static uint64_t birth_of(const struct ledger *l, uint64_t age_us)
 	return age_us < l->now_us ? l->now_us - age_us : 0;
 }
 
+/* Take from @live what is withheld of group @i of the merged ledger. */
+static void withhold(const struct stack_groups *ds, struct stock *st, size_t i, struct stack_live *live)
+{
+	const struct withheld_part *p = withheld_of(ds->withheld, i);
+	const size_t slot = stack_groups_slot_withheld(ds, ds->ledger->merged.groups[i].stack);
+	struct stack_live its = *live;
+
+	if (!p)
+		return;
+	its.blocks = stack_groups_withheld(ds, i).blocks;
+	its.bytes = stack_groups_withheld(ds, i).bytes;
+	live->blocks -= its.blocks;
+	live->bytes -= its.bytes;
+	count_withheld(ds, &its, p->entry, its.blocks, its.bytes);
+	stack_groups_add_live(&st->kept[slot], &its);
+	st->wanted[slot] = true;
+}
+
+static void look_at_merged_group(struct stack_groups *ds, struct stock *st, size_t i)
+{
+	const struct merged_group *g = &ds->ledger->merged.groups[i];
+	const enum verdict verdict = ds->nverdicts > 1 ? g->verdict : VERDICT_UNKNOWN;
+	const size_t slot = stack_groups_slot(ds, g->stack, verdict);
+	struct stack_live live = {
+		.blocks = g->blocks, .bytes = g->bytes, .oldest_us = birth_of(ds->ledger, g->oldest_us),
+		.youngest_us = birth_of(ds->ledger, g->youngest_us),
+		.indirect_blocks = g->indirect_blocks, .indirect_bytes = g->indirect_bytes,
+		.sample_of = g->sample_of,
+	};
+
+	if (g->family != ds->family || !g->blocks)
+		return;
+	ds->sums[verdict].blocks += g->blocks;
+	ds->sums[verdict].bytes += g->bytes;
+	withhold(ds, st, i, &live);
+	if (!live.blocks)
+		return;
+	stack_groups_add_live(&st->kept[slot], &live);
+	st->wanted[slot] = true;
+}
+
 /* Of several processes there are no single blocks, so that no age can be asked for. */
 static void look_at_merged(struct stack_groups *ds, struct stock *st)
 {
 	const struct merged *m = &ds->ledger->merged;
 
-	for (size_t i = 0; i < m->ngroups; i++) {
-		const struct merged_group *g = &m->groups[i];
-		const enum verdict verdict = ds->nverdicts > 1 ? g->verdict : VERDICT_UNKNOWN;
-		const size_t slot = stack_groups_slot(ds, g->stack, verdict);
-		const struct stack_live live = {
-			.blocks = g->blocks, .bytes = g->bytes, .oldest_us = birth_of(ds->ledger, g->oldest_us),
-			.youngest_us = birth_of(ds->ledger, g->youngest_us),
-			.indirect_blocks = g->indirect_blocks, .indirect_bytes = g->indirect_bytes,
-			.sample_of = g->sample_of,
-		};
-
-		if (g->family != ds->family || !g->blocks)
-			continue;
-		ds->sums[verdict].blocks += g->blocks;
-		ds->sums[verdict].bytes += g->bytes;
-		stack_groups_add_live(&st->kept[slot], &live);
-		st->wanted[slot] = true;
-	}
+	for (size_t i = 0; i < m->ngroups; i++)
+		look_at_merged_group(ds, st, i);
 	if (ds->family < m->nbins) {
 		histogram_merge(&ds->sizes, &m->bins[ds->family].sizes);
 		histogram_merge(&ds->ages, &m->bins[ds->family].ages);
@@ -196,29 +234,36 @@ static void look_at_freed(const struct stack_groups *ds, struct stock *st)
 /* --- stacks to stack groups --- */
 
 /* Returns its index; DEFS_NONE if out of memory. */
-static uint32_t new_group(struct stack_groups *ds, struct path path, enum verdict verdict)
+static uint32_t new_group(struct stack_groups *ds, struct path path, uint32_t column)
 {
+	const bool withheld = column == VERDICT_COUNT;
 	uint32_t index = ds->n;
 
 	if (grow_for(&ds->all, ds->n, &ds->size, sizeof(*ds->all)) < 0)
 		return DEFS_NONE;
 	ds->all[ds->n++] = (struct stack_group){
-		.path = path, .verdict = verdict, .twin = index, .first = index, .next = DEFS_NONE
+		.path = path, .verdict = withheld ? VERDICT_INDIRECT : column, .withheld = withheld,
+		.twin = index, .first = index, .next = DEFS_NONE
 	};
 	return index;
 }
 
-/* The stack group with @verdict among those of the path whose first one is @first; made, if there is none. */
-static uint32_t of_verdict(struct stack_groups *ds, uint32_t first, enum verdict verdict)
+static uint32_t column_of(const struct stack_group *d)
+{
+	return d->withheld ? VERDICT_COUNT : d->verdict;
+}
+
+/* The stack group of @column among those of the path whose first one is @first; made, if there is none. */
+static uint32_t of_column(struct stack_groups *ds, uint32_t first, uint32_t column)
 {
 	uint32_t last = first, made;
 
 	for (uint32_t i = first; i != DEFS_NONE; i = ds->all[i].next) {
-		if (ds->all[i].verdict == verdict)
+		if (column_of(&ds->all[i]) == column)
 			return i;
 		last = i;
 	}
-	made = new_group(ds, ds->all[first].path, verdict);
+	made = new_group(ds, ds->all[first].path, column);
 	if (made == DEFS_NONE)
 		return made;
 	ds->all[made].first = first;
@@ -265,10 +310,10 @@ static int add_place(struct stack_groups *ds, struct stack_group *d, uint32_t st
 }
 
 /*
- * The first stack group of @path. If there is none, it is made with @verdict and takes over the path's
- * frames. DEFS_NONE: out of memory.
+ * The first stack group of @path. If there is none, it is made for @column and takes over the path's frames.
+ * DEFS_NONE: out of memory.
  */
-static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdict verdict)
+static uint32_t first_of(struct stack_groups *ds, struct path *path, uint32_t column)
 {
 	struct stack_group *d;
 	uint32_t index;
@@ -277,7 +322,7 @@ static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdic
 	d = stack_groups_look_up(ds, path, 0, VERDICT_COUNT, &h);
 	if (d)
 		return (uint32_t)(d - ds->all);
-	index = new_group(ds, *path, verdict);
+	index = new_group(ds, *path, column);
 	if (index == DEFS_NONE)
 		return index;
 	path->frames = NULL;
@@ -286,13 +331,13 @@ static uint32_t first_of(struct stack_groups *ds, struct path *path, enum verdic
 
 static int add_live_groups(struct stack_groups *ds, uint32_t first, uint32_t stack, const struct stock *st)
 {
-	for (uint32_t v = 0; v < ds->nverdicts; v++) {
-		size_t slot = stack_groups_slot(ds, stack, v);
+	for (uint32_t c = 0; c < stack_groups_columns(ds); c++) {
+		const size_t slot = stack_groups_slot(ds, stack, 0) + c;
 		uint32_t index;
 
 		if (!st->wanted[slot])
 			continue;
-		index = of_verdict(ds, first, v);
+		index = of_column(ds, first, c);
 		if (index == DEFS_NONE)
 			return -ENOMEM;
 		ds->of_stack[slot] = index;
@@ -301,16 +346,16 @@ static int add_live_groups(struct stack_groups *ds, uint32_t first, uint32_t sta
 	return 0;
 }
 
-/* The first verdict for which the stack is wanted; VERDICT_COUNT: there is none. */
-static enum verdict first_wanted(const struct stack_groups *ds, const struct stock *st, uint32_t stack)
+/* The first column of which the stack is wanted; NO_COLUMN: there is none. */
+static uint32_t first_wanted(const struct stack_groups *ds, const struct stock *st, uint32_t stack)
 {
-	for (uint32_t v = 0; v < ds->nverdicts; v++)
-		if (st->wanted[stack_groups_slot(ds, stack, v)])
-			return v;
-	return VERDICT_COUNT;
+	for (uint32_t c = 0; c < stack_groups_columns(ds); c++)
+		if (st->wanted[stack_groups_slot(ds, stack, 0) + c])
+			return c;
+	return NO_COLUMN;
 }
 
-static int add_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdict, const struct stock *st)
+static int add_stack(struct stack_groups *ds, uint32_t stack, uint32_t column, const struct stock *st)
 {
 	struct path path = { 0 };
 	uint32_t first;
@@ -318,7 +363,7 @@ static int add_stack(struct stack_groups *ds, uint32_t stack, enum verdict verdi
 
 	if (r < 0)
 		return r;
-	first = first_of(ds, &path, verdict);
+	first = first_of(ds, &path, column);
 	free(path.frames);
 	if (first == DEFS_NONE)
 		return -ENOMEM;
@@ -333,10 +378,10 @@ static int add_stacks(struct stack_groups *ds, const struct stock *st)
 	int r = 0;
 
 	for (size_t i = 0; i < n && r == 0; i++) {
-		enum verdict verdict = first_wanted(ds, st, st->order[i]);
+		const uint32_t column = first_wanted(ds, st, st->order[i]);
 
-		if (verdict != VERDICT_COUNT)
-			r = add_stack(ds, st->order[i], verdict, st);
+		if (column != NO_COLUMN)
+			r = add_stack(ds, st->order[i], column, st);
 	}
 	return r;
 }
@@ -376,7 +421,7 @@ static int count_empty_places(struct stack_groups *ds, const struct stock *st)
 		struct stack_group *d;
 		uint64_t h;
 
-		if (first_wanted(ds, st, i) != VERDICT_COUNT ||
+		if (first_wanted(ds, st, i) != NO_COLUMN ||
 		    !(book_of(ds)->places[i].allocs || book_of(ds)->places[i].frees))
 			continue;
 		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
@@ -396,7 +441,7 @@ static int count_empty_places(struct stack_groups *ds, const struct stock *st)
 
 static int init_stock(struct stack_groups *ds, struct stock *st)
 {
-	size_t n = (book_of(ds)->nplaces + 1) * ds->nverdicts;
+	size_t n = (book_of(ds)->nplaces + 1) * stack_groups_columns(ds);
 
 	st->kept = calloc(n, sizeof(*st->kept));
 	st->wanted = calloc(n, sizeof(*st->wanted));
@@ -431,14 +476,15 @@ static int group_stock(struct stack_groups *ds, struct stock *st)
 	return r < 0 ? r : stack_groups_split(ds);
 }
 
-int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, bool freed,
-		      const uint32_t *same_as, struct stack_groups *out)
+int stack_groups_make(struct ledger *l, uint32_t family, const struct stack_groups_choice *choice,
+		      struct stack_groups *out)
 {
 	struct stock st = { 0 };
 	int r;
 
 	*out = (struct stack_groups){
-		.ledger = l, .family = family, .older_than_us = older_than_us, .freed = freed, .same_as = same_as,
+		.ledger = l, .family = family, .older_than_us = choice->older_than_us, .freed = choice->freed,
+		.same_as = choice->same_as, .withheld = choice->withheld,
 		.nverdicts = ledger_has_verdicts(l) && !l->defs.families[family].refs ? VERDICT_COUNT : 1,
 	};
 	addrmap_init(&out->by_hash, sizeof(uint32_t));

@@ -4,7 +4,7 @@
  * (report/groups/paths.h) are put together, with what was counted for them. A stack group becomes a group of
  * the report, or for objects a call site of a group, when it gets names. If blocks of one path got several
  * verdicts, there is a stack group for each verdict: the calls counted are the same in each, the growth is
- * its own.
+ * its own. What is withheld (withheld.h) is a stack group of its own, too.
  *
  * For blocks these are the stacks with live blocks, and in a sampled run also those of which only numbers are
  * recorded, unless an age is asked for. For objects they are the stacks that acquired or released references
@@ -19,6 +19,7 @@
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "report/groups/paths.h"
+#include "report/groups/withheld.h"
 #include "report/ledger/ledger.h"
 #include "report/model/growth.h"
 #include "report/model/sampled.h"
@@ -33,6 +34,7 @@ struct stack_live {
 	taddr sample;
 	uint64_t indirect_blocks, indirect_bytes;	/* lost with these blocks */
 	struct byte_sample sample_of;		/* in a sample by bytes: how sure blocks and bytes are */
+	size_t withheld_by;		/* if they are withheld: the suppression that is the first one's reason */
 };
 
 struct stack_group {
@@ -49,11 +51,13 @@ struct stack_group {
 	uint64_t held_bytes;
 	/* If a path has several stack groups, these are for the stack group's own blocks. */
 	uint64_t points[MMT_SERIES_POINTS];	/* live bytes over time, */
+	uint64_t older[MMT_SERIES_POINTS];	/* as in struct growth_point (replaced.h), */
 	uint64_t own_bytes;		/* at the end, */
 	uint64_t own_allocs, own_frees;	/* and the calls behind them */
 	uint32_t skip;			/* frames at the front that are ignored in comparisons: wrappers */
 	size_t wrappers;		/* the same, counted in frames as printed */
 	bool hidden;			/* it is not a group of its own */
+	bool withheld;			/* indirectly lost, and suppressed with the leak */
 	/* In the first stack group of a path: one of the path's stack groups became a group. */
 	bool has_group;
 	size_t its_first;		/* likewise: serial number of the first of these groups */
@@ -72,6 +76,7 @@ struct stack_groups {
 	uint64_t older_than_us;		/* minimum age of blocks and objects; 0: all */
 	bool freed;			/* also stacks none of whose blocks is live */
 	const uint32_t *same_as;	/* frame -> the frame that represents its code location */
+	const struct withheld *withheld;	/* NULL: nothing is */
 	struct stack_group *all;
 	size_t n, size;
 	uint32_t *of_stack;		/* stack_groups_of: by stack and verdict */
@@ -83,12 +88,19 @@ struct stack_groups {
 	struct addrmap by_hash;		/* hash of the path -> index in all */
 };
 
+/* What belongs to them: as in struct stack_groups; all stay the caller's. */
+struct stack_groups_choice {
+	uint64_t older_than_us;
+	bool freed;
+	const uint32_t *same_as;	/* paths_find_same */
+	const struct withheld *withheld;
+};
+
 /*
- * Make the stack groups of the family with index @family. @same_as (paths_find_same) stays the caller's. 0 or
- * -ENOMEM; stack_groups_fini in any case.
+ * Make the stack groups of the family with index @family. 0 or -ENOMEM; stack_groups_fini in any case.
  */
-must_check int stack_groups_make(struct ledger *l, uint32_t family, uint64_t older_than_us, bool freed,
-				 const uint32_t *same_as, struct stack_groups *out);
+must_check int stack_groups_make(struct ledger *l, uint32_t family, const struct stack_groups_choice *choice,
+				 struct stack_groups *out);
 void stack_groups_fini(struct stack_groups *ds);
 
 /*

@@ -14,6 +14,16 @@
 /* The index in of_stack for the blocks of this stack with this verdict. */
 size_t stack_groups_slot(const struct stack_groups *ds, uint32_t stack, enum verdict verdict);
 
+/* How many slots a stack has: one for each verdict, and the last one for what is withheld. */
+uint32_t stack_groups_columns(const struct stack_groups *ds);
+size_t stack_groups_slot_withheld(const struct stack_groups *ds, uint32_t stack);
+
+/* The slot of a live block; *@entry: the suppression by which it is withheld, or SUPPRESSIONS_NONE. */
+size_t stack_groups_slot_of_block(const struct stack_groups *ds, taddr addr, const struct live_block *b,
+				  size_t *entry);
+/* How much of group @i of a merged ledger is withheld, at most all of it. */
+struct summary_sum stack_groups_withheld(const struct stack_groups *ds, size_t i);
+
 /* Add @k to @to. */
 void stack_groups_add_live(struct stack_live *to, const struct stack_live *k);
 

@@ -46,7 +46,8 @@ static void look_at_births(const struct stack_groups *ds, struct part *parts)
 	taddr addr;
 
 	for (size_t at = 0; live_next(live, &at, &addr, &b);) {
-		uint32_t of = stack_groups_of(ds, b.stack, ledger_verdict(ds->ledger, &b));
+		size_t entry;
+		const uint32_t of = ds->of_stack[stack_groups_slot_of_block(ds, addr, &b, &entry)];
 		uint64_t weight;
 
 		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
@@ -62,6 +63,29 @@ static void look_at_births(const struct stack_groups *ds, struct part *parts)
 			parts[i].points[at] += parts[i].points[at - 1];
 }
 
+static uint64_t share(uint64_t n, uint64_t part, uint64_t whole)
+{
+	return (uint64_t)((unsigned __int128)n * part / whole);
+}
+
+/* Of @its, a part of @g, which is taken to have grown evenly in all its parts. */
+static int add_merged(const struct stack_groups *ds, size_t slot, struct merged_group *g,
+		      const struct summary_sum *its, struct part *parts)
+{
+	const uint32_t of = ds->of_stack[slot];
+	int r;
+
+	if (!its->blocks || of == DEFS_NONE || !is_split(ds, &ds->all[of]))
+		return 0;
+	r = series_advance(&g->births, ds->ledger->now_us, g->bytes);
+	parts[of].blocks += its->blocks;
+	parts[of].bytes += its->bytes;
+	for (uint32_t at = 0; at < MMT_SERIES_POINTS && g->bytes; at++)
+		parts[of].points[at] += share(at < g->births.n ? series_point(&g->births, at) : g->bytes, its->bytes,
+					      g->bytes);
+	return r;
+}
+
 /* These are bytes live at the end of each span already. */
 static int look_at_merged_births(const struct stack_groups *ds, struct part *parts)
 {
@@ -70,17 +94,14 @@ static int look_at_merged_births(const struct stack_groups *ds, struct part *par
 
 	for (size_t i = 0; i < m->ngroups && r == 0; i++) {
 		struct merged_group *g = &m->groups[i];
-		uint32_t of = DEFS_NONE;
+		const struct summary_sum withheld = stack_groups_withheld(ds, i),
+			others = { g->blocks - withheld.blocks, g->bytes - withheld.bytes };
 
-		if (g->family == ds->family && g->blocks)
-			of = stack_groups_of(ds, g->stack, g->verdict);
-		if (of == DEFS_NONE || !is_split(ds, &ds->all[of]))
+		if (g->family != ds->family || !g->blocks)
 			continue;
-		r = series_advance(&g->births, ds->ledger->now_us, g->bytes);
-		parts[of].blocks += g->blocks;
-		parts[of].bytes += g->bytes;
-		for (uint32_t at = 0; at < MMT_SERIES_POINTS; at++)
-			parts[of].points[at] += at < g->births.n ? series_point(&g->births, at) : g->bytes;
+		r = add_merged(ds, stack_groups_slot_withheld(ds, g->stack), g, &withheld, parts);
+		if (r == 0)
+			r = add_merged(ds, stack_groups_slot(ds, g->stack, g->verdict), g, &others, parts);
 	}
 	return r;
 }
@@ -122,11 +143,6 @@ static void set(struct stack_group *d, const struct part *p)
 	d->own_bytes = p->bytes;
 	d->own_allocs = p->blocks;
 	d->own_frees = 0;
-}
-
-static uint64_t share(uint64_t n, uint64_t part, uint64_t whole)
-{
-	return (uint64_t)((unsigned __int128)n * part / whole);
 }
 
 /* @d gets the same share of @left at all times: @p's share of the bytes at the end. */

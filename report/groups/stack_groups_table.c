@@ -11,7 +11,43 @@
 
 size_t stack_groups_slot(const struct stack_groups *ds, uint32_t stack, enum verdict verdict)
 {
-	return (size_t)stack * ds->nverdicts + (ds->nverdicts > 1 ? verdict : 0);
+	return (size_t)stack * stack_groups_columns(ds) + (ds->nverdicts > 1 ? verdict : 0);
+}
+
+uint32_t stack_groups_columns(const struct stack_groups *ds)
+{
+	return ds->nverdicts > 1 ? ds->nverdicts + 1 : 1;
+}
+
+size_t stack_groups_slot_withheld(const struct stack_groups *ds, uint32_t stack)
+{
+	return (size_t)stack * stack_groups_columns(ds) + stack_groups_columns(ds) - 1;
+}
+
+size_t stack_groups_slot_of_block(const struct stack_groups *ds, taddr addr, const struct live_block *b,
+				  size_t *entry)
+{
+	const enum verdict verdict = ledger_verdict(ds->ledger, b);
+
+	if (verdict == VERDICT_INDIRECT && withheld_has(ds->withheld, ds->family, addr, entry))
+		return stack_groups_slot_withheld(ds, b->stack);
+	*entry = SUPPRESSIONS_NONE;
+	return stack_groups_slot(ds, b->stack, verdict);
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+struct summary_sum stack_groups_withheld(const struct stack_groups *ds, size_t i)
+{
+	const struct merged_group *g = &ds->ledger->merged.groups[i];
+	const struct withheld_part *p = withheld_of(ds->withheld, i);
+
+	if (!p)
+		return (struct summary_sum){ 0, 0 };
+	return (struct summary_sum){ smaller(p->sum.blocks, g->blocks), smaller(p->sum.bytes, g->bytes) };
 }
 
 uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum verdict verdict)
@@ -43,8 +79,8 @@ size_t stack_groups_series(const struct stack_groups *ds, const struct stack_gro
 	uint32_t n = ds->npoints < MMT_SERIES_POINTS ? ds->npoints : MMT_SERIES_POINTS;
 
 	for (uint32_t i = 0; i < n; i++)
-		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i] };
-	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes };
+		points[i] = (struct growth_point){ (i + 1) * span_s, d->points[i], d->older[i] };
+	points[n] = (struct growth_point){ ds->ledger->now_us / 1e6, d->own_bytes, 0 };
 	return n + 1;
 }
 
@@ -58,6 +94,7 @@ void stack_groups_add_live(struct stack_live *to, const struct stack_live *k)
 	    (k->oldest_us == to->oldest_us && k->sample < to->sample)) {
 		to->oldest_us = k->oldest_us;
 		to->sample = k->sample;
+		to->withheld_by = k->withheld_by;
 	}
 	if (!to->blocks || k->youngest_us > to->youngest_us)
 		to->youngest_us = k->youngest_us;

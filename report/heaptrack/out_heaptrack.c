@@ -271,6 +271,7 @@ int out_heaptrack(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_heaptrack = {
-	.name = "heaptrack", .watch = out_heaptrack, .has_freed = true,
+	.name = "heaptrack", .what = "for heaptrack_print and heaptrack_gui",
+	.watch = out_heaptrack, .has_freed = true,
 	.why_not = "it is made of the allocations and frees of one watch",
 };

@@ -16,40 +16,27 @@ function stacksText() {
 		run.stacks_lost ? `${things(run.stacks_lost, "stack")} not followed to the end` : ""].filter(Boolean).join(", ");
 }
 
-function stoppedText() {
-	if (!run.stopped_known)
-		return "for how long is not known: gdb does not report it";
-	if (!(run.thread_seconds > 0))
-		return `${seconds(run.stopped_seconds)}, all threads together`;
-	const all = `${percent(Math.min(1, run.stopped_seconds / run.thread_seconds), 1)} of the time of all threads ` +
-		`(${seconds(run.thread_seconds)})`;
-	const some = run.hitting_seconds > 0 && run.hitting_seconds < run.thread_seconds
-		? `${percent(run.hitting_stopped_seconds / run.hitting_seconds, 1)} of the time of the ` +
-			`${things(run.hitting_threads, "thread")} that hit traps (${seconds(run.hitting_seconds)}); ` : "";
-	return `${seconds(run.stopped_seconds)}, ${some}${all}`;
-}
-
 function pauseText(v) {
-	const late = v.expected_seconds > 0 && v.pause_seconds > 1.1 * v.expected_seconds
-		? ` (the estimate was ${seconds(v.expected_seconds)})` : "";
+	const late = v.expected_s > 0 && v.pause_s > 1.1 * v.expected_s
+		? ` (the estimate was ${seconds(v.expected_s)})` : "";
 
-	return `in a pause of ${seconds(v.pause_seconds)}${late}, ${things(v.threads, "thread")}` +
+	return `in a pause of ${seconds(v.pause_s)}${late}, ${things(v.threads, "thread")}` +
 		(v.not_stopped ? `, ${count(v.not_stopped)} of them not stopped` : "") + `, ${size(v.bytes_copied)} copied`;
 }
 
 function sumsText(sums) {
-	return VERDICTS.filter((v) => sums[v].blocks || v !== "unknown").map((v) => `${VERDICT_TEXT[v]} ` +
+	return VERDICTS.filter((v) => sums[v].blocks || !["indirect", "unknown"].includes(v)).map((v) => `${words.verdict[v]} ` +
 		(sums[v].blocks ? `${size(sums[v].bytes)} in ${things(sums[v].blocks, "block")}` : "none")).join("; ");
 }
 
 function verdictFacts(v) {
 	if (!v)
 		return [];
-	if (!v.taken)
+	if (!v.known)
 		return v.why_not ? fact("verdicts", "none: " + visible(v.why_not)) : [];
 	return [...report.scan?.core ? [] : fact("verdicts", pauseText(v)),
 		...fact("heap", (v.allocator ? `layout of ${visible(v.allocator)}; ` : "") +
-			(v.census ? "all blocks, watched or not: " : "blocks that were watched: ") + sumsText(v.sums))];
+			(v.census ? "all blocks, watched or not: " : "blocks that were watched: ") + sumsText(v.all))];
 }
 
 function budgetFacts(b) {
@@ -61,7 +48,7 @@ function budgetFacts(b) {
 			(b.settled ? `; ${count(b.settled)} of the sites seldom by now, as all is freed` : "") +
 			(b.candidates ? `; ${count(b.candidates)} of the sites closely, as some of their groups may leak` : "")),
 		...fact("not seen", b.unfound ? `${things(b.unfound, "call site")} where no trap can be planted` : ""),
-		...fact("not seen", b.closed ? `anything for ${seconds(b.closed_seconds)} in all, as the budget was used up, ` +
+		...fact("not seen", b.closed ? `anything for ${seconds(b.closed_s)} in all, as the budget was used up, ` +
 			"or mmattach got no processor" : "")];
 }
 
@@ -98,11 +85,11 @@ function watchFacts() {
 	const when = `${howLong}${isScan ? "" : "from "}${localTime(run.start)}`;
 
 	return [...fact(isScan ? "scanned" : "watched", `${when}, ${run.mode}` +
-			(isScan ? "" : `, by ${visible(run.frontend)}`)),
+			(isScan ? "" : `, by ${visible(run.engine)}`)),
 		...run.sample_bytes ? fact("estimated", "all numbers of blocks and bytes, from a sample, one block for each " +
 			`${size(run.sample_bytes)} allocated; what leaks less than ${size(3 * run.sample_bytes)} may be missing`) : [],
 		...isScan ? [] : [...fact("events", eventsText()), ...fact("stacks", stacksText()),
-			...run.seconds > 0 ? fact("stopped", stoppedText()) : []],
+			...run.seconds > 0 ? fact("stopped", report.stopped.join("; ")) : []],
 		...fact("memory", memoryText()), ...budgetFacts(run.budget), ...verdictFacts(run.verdicts),
 		...isScan ? [] : fact("calls", callsText()),
 		...fact("also runs", report.runtime ? `${visible(report.runtime)}, whose own heap is not watched` : ""),
@@ -158,7 +145,7 @@ function listOf(title, lines, kind = "") {
 
 function doubtLines() {
 	const gaps = (run.gaps ?? []).map((gap) =>
-		`nothing was seen for ${seconds(gap.seconds)} from ${seconds(gap.start)} on` + (gap.why ? ": " + visible(gap.why) : ""));
+		`nothing was seen for ${seconds(gap.seconds)} from ${seconds(gap.at_s)} on` + (gap.why ? ": " + visible(gap.why) : ""));
 
 	return [...gaps, ...(run.verdicts?.doubts ?? []).map(visible),
 		...run.ranges_left_out ? [`${things(run.ranges_left_out, "range")} of mappings left out`] : []];
@@ -198,7 +185,7 @@ const CHILDREN = [
 const PROCESSES = [
 	{ id: "bytes", text: "live", cell: (row) => row.absent ? "" : size(row.live_bytes), by: (row) => row.absent ? -1 : row.live_bytes },
 	{ id: "count", text: "blocks", cell: (row) => row.absent ? "" : count(row.live_blocks), by: (row) => row.live_blocks },
-	{ id: "delta", text: "lost", cell: (row) => row.judged ? size(lostOf(row)) : "", by: (row) => row.judged ? lostOf(row) : -1 },
+	{ id: "delta", text: "lost", cell: (row) => row.verdicts_known ? size(lostOf(row)) : "", by: (row) => row.verdicts_known ? lostOf(row) : -1 },
 	textColumn("text", "process", processText),
 	textColumn("where", "", (row) => row.absent ? "NO TRACE: " + visible(row.how) : row.how ? visible(row.how)
 		: row.ended ? "" : "its trace has no end"),

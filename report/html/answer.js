@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: MIT
 // answer: the head of the page: what the text report says first, and four numbers.
 
-// Of groups that are lost with others only those others count, as in the answer.
+// Of rows that are lost with others only those others count, as in the answer.
 function growthInAll() {
-	const held = new Set(rows.flatMap((row) => (row.group.indirect_groups ?? []).map((hang) => hang.group)));
-	const growing = rows.filter((row) => rises(row.growth) && !held.has(row.id) && !plainFamilies.has(row.family));
+	const growing = rows.filter((row) => rises(row.growth));
+	const held = growing.filter((row) => row.section === "indirect").length;
 
-	const distinct = (list) => new Set(list.map((row) => row.family + row.number)).size;
-	const withOthers = rows.filter((row) => rises(row.growth) && held.has(row.id));
-
-	return { groups: distinct(growing), withOthers: distinct(withOthers), rate: report.answer_growth };
+	return { groups: growing.filter((row) => row.section !== "indirect" && !isPlain(row)).length, withOthers: held,
+		rate: report.answer_growth };
 }
 
 function lostNumber() {
 	const v = run.verdicts;
 
-	if (!v.taken)
+	if (!v.known)
 		return ["lost for good", "not known", v.why_not ? visible(v.why_not) : "no verdicts were asked for"];
-	const sums = isScan ? report.scan.verdicts : v.watched;
+	const sums = isScan ? run.verdicts.all : v.watched;
 	const lost = sums.definite.bytes + sums.indirect.bytes, blocks = sums.definite.blocks + sums.indirect.blocks;
 
 	return ["lost for good", size(lost), `${things(blocks, "block")}; possibly lost ${size(sums.possible.bytes)}`, lost > 0];
@@ -25,49 +23,33 @@ function lostNumber() {
 
 function growingNumber() {
 	const { groups, withOthers, rate: bytes } = growthInAll();
-	const counted = rows.filter((row) => allPlain && rises(row.growth));
+	const plain = rows.filter((row) => allPlain && rises(row.growth));
 
-	if (counted.length)
-		return ["growing", count(counted.reduce((sum, row) => sum + row.growth.bytes_per_minute, 0)) + "/min",
-			things(counted.length, "group"), true];
+	if (plain.length)
+		return ["growing", count(plain.reduce((sum, row) => sum + row.growth.bytes_per_minute, 0)) + "/min",
+			things(plain.length, "group"), true];
 
 	if (groups && bytes > 0)
 		return ["growing", rate(bytes), things(groups, "group") + " grow" + (groups === 1 ? "s" : "") +
 			(withOthers ? `, and ${count(withOthers)} lost with them` : ""), true];
 	const short = rows.some((row) => row.growth.shape === "unknown");
-	return ["growing", short ? "not known" : "nothing", short ? "too short to say" : "no group grows now"];
+	return ["growing", ...short ? ["not known", words.growth.unknown] : report.no_growth];
 }
 
 function liveNumber() {
-	const t = report.totals;
-	const plain = rows.filter((row) => plainFamilies.has(row.family));
-	const of = (list, member) => list.reduce((sum, row) => sum + row[member], 0);
+	const t = report.totals, names = sizeless.map((its) => visible(its.family)).join(", ");
+	const of = (list, member) => list.reduce((sum, its) => sum + its[member], 0);
 
 	if (allPlain)
-		return ["live", count(t.live_blocks), `${[...plainFamilies].map(visible).join(", ")}, of ${count(t.allocs)}`];
-	if (plain.length)
-		return ["live", size(t.live_bytes - of(plain, "bytes")),
-			`${things(t.live_blocks - of(plain, "blocks"), "block")}, and ${count(of(plain, "blocks"))} of ` +
-				[...plainFamilies].map(visible).join(", ")];
+		return ["live", count(t.live_blocks), `${names}, of ${count(t.allocs)}`];
+	if (sizeless.length)
+		return ["live", size(of(sized, "bytes")), `${things(of(sized, "live"), "block")}, and ` +
+			`${count(of(sizeless, "live"))} of ${names}`];
 	return ["live", size(t.live_bytes), `${things(t.live_blocks, "block")} of ${things(t.allocs, "allocation")}`];
 }
 
-// As report/model/stop_share.c: the share of the threads that hit traps, if these are few; else of all.
-function stopShare() {
-	const all = run.stopped_seconds / run.thread_seconds, hitting = run.hitting_stopped_seconds / run.hitting_seconds;
-
-	if (run.hitting_seconds > 0 && run.hitting_seconds < 0.9 * run.thread_seconds && hitting >= all)
-		return [hitting, ` of ${things(run.hitting_threads, "thread")} that hit traps`];
-	return [Math.min(1, all), " of all threads"];
-}
-
 function costNumber() {
-	if (!run.stopped_known)
-		return ["cost to the target", "not known", "for how long it was stopped"];
-	if (!(run.thread_seconds > 0))
-		return ["cost to the target", seconds(run.stopped_seconds), "stopped, all threads together"];
-	const [share, whose] = stopShare();
-	return ["cost to the target", percent(share, 1), `of the time${whose}; stopped for ${seconds(run.stopped_seconds)} in all`];
+	return ["cost to the target", ...report.cost];
 }
 
 function budgetNumber() {
@@ -78,7 +60,7 @@ function budgetNumber() {
 
 function numbersOfSampled() {
 	const known = rows.filter((row) => row.group.turnover === "stays");
-	const leaks = known.reduce((sum, row) => sum + (row.estimate.kept_bytes_per_minute[0] ?? 0), 0);
+	const leaks = known.reduce((sum, row) => sum + (row.estimate.leaked_bytes_per_minute[0] ?? 0), 0);
 	const unknown = rows.filter((row) => row.group.turnover === "unknown").length;
 
 	return [["leaks", rate(leaks), `estimated, of ${things(known.length, "group")}`, leaks > 0],
@@ -98,20 +80,22 @@ function numbersOfDiff() {
 }
 
 function numbersOfScan() {
-	const sums = report.scan.verdicts;
+	const sums = run.verdicts.all;
 
 	return [lostNumber(),
-		["possibly lost", report.scan.judged ? size(sums.possible.bytes) : "not known", things(sums.possible.blocks, "block")],
+		["possibly lost", run.verdicts.known ? size(sums.possible.bytes) : "not known", things(sums.possible.blocks, "block")],
 		["in use", size(report.totals.live_bytes), things(report.totals.live_blocks, "block")],
-		["cost to the target", report.scan.core ? "none" : seconds(report.scan.pause_seconds),
-			report.scan.core ? "it is a core" : `stopped once, ${things(report.scan.threads, "thread")}`]];
+		["cost to the target", report.scan.core ? "none" : seconds(run.verdicts.pause_s),
+			report.scan.core ? "it is a core" : `stopped once, ${things(run.verdicts.threads, "thread")}`]];
 }
+
+const refFamilies = (report.families ?? []).filter((family) => family.references);
 
 function numbersOfRefs() {
 	const surplus = refRows.reduce((sum, row) => sum + row.surplus, 0);
 	const growing = refRows.filter((row) => rises(row.growth)).length;
-	const objects = report.ref_totals.reduce((sum, total) => sum + total.objects, 0);
-	const acquired = report.ref_totals.reduce((sum, total) => sum + total.taken, 0);
+	const objects = refFamilies.reduce((sum, total) => sum + total.live, 0);
+	const acquired = refFamilies.reduce((sum, total) => sum + total.acquired, 0);
 
 	return [["not released", count(surplus), `of ${things(acquired, "reference")}`, surplus > 0],
 		["growing", count(growing), "groups of objects", growing > 0],
@@ -125,7 +109,7 @@ function numbers() {
 		return numbersOfScan();
 	if (isSampled)
 		return numbersOfSampled();
-	if (!rows.length && report.ref_totals.length)
+	if (!rows.length && refFamilies.length)
 		return numbersOfRefs();
 	return [lostNumber(), growingNumber(), liveNumber(), costNumber()];
 }

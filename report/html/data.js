@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// data: the report, as rows that the graph and the table show. A row is a group: of a watch, a scan, or a
-// difference; rows of references are apart.
+// data: the report, as what the graph and the table show. What a row is, what it is called, its number, verdict,
+// growth and share are in the data (report/names/rows.h): nothing of that is decided here.
 //
-//	row	{id, number, family, verdict, stack, wrappers, end, where, value, ...}
+//	row	{id, mark, family, verdict, stack, wrappers, end, where, group, ...}: "[3]"; group: what its details
+//		show that all of its groups have
+//	part	of a row: a group, one stack with one verdict, of which the graph has the colours
 //	name	of a frame: function and module, which many frames share; a number
 
 const report = JSON.parse(document.getElementById("report").textContent);
@@ -10,6 +12,8 @@ const isDiff = "changes" in report;
 const isScan = "scan" in report;
 const run = report.run ?? {};
 const isSampled = run.mode === "sampled";
+const { words } = report;		// what a reader is told of verdicts, growth, ...
+const VERDICTS = Object.keys(words.verdict);	// the worst first
 const span = { from: 0, to: run.seconds ?? 0, whole: true };	// what the plot of growth has selected
 
 // --- frames ---
@@ -21,8 +25,9 @@ const { frames } = report;
 const nameFrames = [], nameTexts = [], nameModules = [], nameShorts = [];
 const madeNames = new Map();		// of what is no frame with a function: its key -> name
 
-// Each is three elements: how much of the string before begins it, and ends it, and what is between.
-const STRING = 3, strings = new Array(report.strings.length / STRING);
+// Each is four elements: how much of the string before begins it, and ends it, what is between, and what it is
+// called where there is little room: 0, so many characters of it, or another string.
+const STRING = 4, SHORT = 3, strings = new Array(report.strings.length / STRING);
 
 function stringAt(n) {
 	const coded = report.strings;
@@ -36,6 +41,12 @@ function stringAt(n) {
 		strings[i + 1] = before.slice(0, coded[at]) + coded[at + 2] + end;
 	}
 	return strings[n];
+}
+
+function shortAt(n) {
+	const its = report.strings[n * STRING + SHORT];
+
+	return typeof its === "string" ? its : its ? stringAt(n).slice(0, its) : stringAt(n);
 }
 
 function frameString(frame, member) {
@@ -107,7 +118,8 @@ function nameModule(n) {
 }
 
 function nameShort(n) {
-	return nameShorts[n] ??= shortName(nameText(n));
+	return nameShorts[n] ??= nameFrames[n] < 0 ? nameText(n)
+		: visible(shortAt(frames[nameFrames[n] * FRAME + FUNCTION]));
 }
 
 // --- search ---
@@ -166,16 +178,6 @@ function sourceOf(frame) {
 
 const nameOfFrame = numberNames();
 
-// "session_open svc.c:42"
-function whereOf(stack, wrappers) {
-	const number = stack[wrappers] ?? stack[stack.length - 1];
-
-	if (number === undefined)
-		return "";
-	const source = sourceOf(number);
-	return nameShort(nameOfFrame[number]) + (source ? " " + base(source) : "");
-}
-
 // --- rows ---
 
 function bytesAt(series, at) {
@@ -197,128 +199,85 @@ function inSpan(row) {
 	return bytesAt(row.series, span.to) - bytesAt(row.series, span.from);
 }
 
-// A group of several verdicts has the calls of its stack in each: they count once.
-function countCallsOnce(rows) {
-	const seen = new Set();
-
-	for (const row of rows) {
-		if (!row.group.split)
-			continue;
-		const key = row.family + "\0" + (row.group.tag ?? "") + "\0" + row.stack.join();
-		if (seen.has(key))
-			row.allocs = row.allocated = 0;
-		seen.add(key);
-	}
+function estimateOf(group) {
+	return group.estimate ? { ...group.estimate, allocs_per_minute: group.allocs_per_minute } : null;
 }
 
-function rowOfGroup(group, id) {
-	const label = group.label ?? null;
-
+function partOfGroup(group, id) {
 	return {
-		id, group, number: group.number, family: group.family, verdict: group.verdict,
-		bytes: group.bytes, blocks: group.blocks,
-		allocs: group.allocs, allocated: group.bytes_allocated,
-		stack: group.stack, wrappers: group.wrappers,
-		end: group.stack_end, series: group.series, growth: group.growth, oldest: group.oldest_s,
-		estimate: group.estimate ?? null,
-		where: label === null ? null : visible(label),
-		label,
+		id, group, row: group.row, family: group.family, verdict: group.verdict,
+		bytes: group.bytes, blocks: group.blocks, allocs: group.split ? 0 : group.allocs, allocated: group.split ? 0 : group.bytes_allocated,
+		stack: group.stack, wrappers: group.wrappers, end: group.stack_end,
+		series: group.series, oldest: group.oldest_s, estimate: estimateOf(group),
+		label: group.label ?? null,
 	};
 }
 
+function rowOfReport(row, id) {
+	const group = report.groups[row.groups[0]];
+
+	return {
+		...row, id, row: id, group, where: visible(row.name), label: group.label ?? null,
+		stack: group.stack, wrappers: group.wrappers, end: group.stack_end,
+		series: row.series ?? group.series, oldest: row.oldest_s, estimate: estimateOf(group),
+	};
+}
+
+const markOf = (number) => number === null ? "" : `[${number}]`;
+
 function rowOfChange(change, id) {
 	return {
-		id, group: change, number: id + 1, family: change.family, verdict: change.verdict,
+		id, row: id, group: change, mark: markOf(change.number), family: change.family, verdict: change.verdict,
 		before: change.old_bytes, now: change.new_bytes,
 		stack: change.stack, wrappers: change.wrappers,
-		end: change.stack_end, where: null, label: null, series: [], oldest: 0,
+		end: change.stack_end, where: visible(change.name), label: null, series: [], oldest: 0,
 		change: change.by_rate ? change.new_bytes_per_minute - change.old_bytes_per_minute
 			: change.new_bytes - change.old_bytes,
 	};
 }
 
-function rowOfRefs(refs, id) {
-	const use = refs.taken[0] ?? refs.dropped[0] ?? { stack: [], wrappers: 0, stack_end: "whole" };
+function rowOfRefs(row, id) {
+	const use = row.acquired[0] ?? row.released[0] ?? { stack: [], wrappers: 0, stack_end: "whole" };
+	const groups = row.refs.map((index) => report.refs[index]);
 
 	return {
-		id, group: refs, number: refs.number, family: refs.family, verdict: "unknown",
-		stack: use.stack, wrappers: use.wrappers, end: use.stack_end, where: null, label: null,
-		series: refs.series,
-		growth: refs.growth, oldest: refs.oldest_s, surplus: Math.max(0, refs.net * refs.objects),
+		...row, id, group: { ...groups[0], ...row }, groups, verdict: "unknown", where: visible(row.name),
+		stack: use.stack, wrappers: use.wrappers, end: use.stack_end, label: null, oldest: row.oldest_s,
+		surplus: groups.reduce((sum, g) => sum + Math.max(0, g.net * g.objects), 0),
 	};
 }
 
 function rowOfRefChange(change, id) {
 	return {
-		id, group: change, number: id + 1, family: change.family, verdict: "unknown",
+		id, group: change, mark: markOf(change.number), family: change.family, verdict: "unknown",
 		stack: change.stack, wrappers: change.wrappers, end: change.stack_end,
-		where: null, label: null, series: [], oldest: 0,
+		where: visible(change.name), label: null, series: [], oldest: 0,
 		before: change.old_objects, now: change.new_objects,
 		change: change.new_objects - change.old_objects,
 	};
 }
 
-const rows = isDiff ? report.changes.map(rowOfChange) : report.groups.map(rowOfGroup);
-const refRows = isDiff ? report.ref_changes.map(rowOfRefChange) : report.refs.map(rowOfRefs);
-if (!isDiff)
-	countCallsOnce(rows);
+const rows = isDiff ? report.changes.map(rowOfChange) : report.rows.map(rowOfReport);
+const parts = isDiff ? rows : report.groups.map(partOfGroup);
+const refRows = isDiff ? report.ref_changes.map(rowOfRefChange) : report.ref_rows.map(rowOfRefs);
+// What is lost with other rows is counted in those.
+const counted = rows.filter((row) => row.section !== "indirect");
 const hasVerdicts = isSampled || rows.some((row) => row.verdict !== "unknown");
 const families = new Set([...rows, ...refRows].map((row) => row.family));
-// Families of what has no size, as descriptors: each counts as a byte.
-const plainFamilies = new Set([...families].filter((name) => name !== "libc" &&
-	rows.some((row) => row.family === name) && rows.every((row) => row.family !== name || row.bytes === row.blocks)));
-const allPlain = rows.length > 0 && families.size === plainFamilies.size;
+// Families of what has no size, as descriptors.
+const sizeless = (report.families ?? []).filter((family) => family.plain && !family.references);
+const sized = (report.families ?? []).filter((family) => !family.plain);
+const allPlain = sizeless.length > 0 && !sized.length;
+const isPlain = (row) => sizeless.some((its) => its.family === row.family);
 // Bytes, or how many.
-const amount = (row, value) => plainFamilies.has(row.family) ? count(value) : size(value);
+const amount = (row, value) => isPlain(row) ? count(value) : size(value);
 
 function where(row) {
-	return row.where ??= whereOf(row.stack, row.wrappers) || "(no stack)";
+	return row.where;
 }
-
-function callerText(frame) {
-	const source = sourceOf(frame);
-
-	return shortName(nameText(nameOfFrame[frame])) + (source ? " " + base(source) : "");
-}
-
-// Of rows with equal text, the first caller from which on not all their stacks are the same.
-function tellApart(alike) {
-	const deepest = alike.reduce((most, row) => Math.max(most, row.stack.length - row.wrappers), 0);
-
-	for (let i = 1; i < deepest; i++) {
-		const callers = alike.map((row) => row.stack[row.wrappers + i]);
-		if (callers.every((frame) => frame === callers[0]))
-			continue;
-		alike.forEach((row, n) => {
-			row.from = callers[n];
-		});
-		return;
-	}
-}
-
-// Rows that would look the same get a caller that distinguishes them. By numbers: no name is needed yet.
-function findCallers() {
-	const byPlace = new Map();
-
-	for (const row of rows) {
-		const frame = row.stack[row.wrappers] ?? row.stack[row.stack.length - 1];
-		if (row.label !== null || frame === undefined)
-			continue;
-		const key = `${row.family} ${nameOfFrame[frame]} ${frameNumber(frame, FILE)} ${frameNumber(frame, LINE)}`;
-		if (byPlace.has(key))
-			byPlace.get(key).push(row);
-		else
-			byPlace.set(key, [row]);
-	}
-	for (const alike of byPlace.values())
-		if (alike.length > 1)
-			tellApart(alike);
-}
-
-findCallers();
 
 function numberText(row) {
-	return families.size > 1 ? `[${visible(row.family)} ${row.number}]` : `[${row.number}]`;
+	return visible(row.mark);
 }
 
 // The verdict, or of a sampled run the name of the colour that stands for what becomes of the blocks.
@@ -335,19 +294,19 @@ const isExact = !isDiff && !isSampled, isWatch = isExact && !isScan;
 const liveText = isSampled ? "tracked live bytes" : isScan ? "bytes in use" : "live bytes";
 
 const METRICS = [
-	{ id: "live", text: liveText, rows, show: asSize, value: (row) => row.bytes, of: isExact },
-	{ id: "kept", text: "leaks, bytes a minute", rows, show: asRate,
-		value: rateOf("kept_bytes_per_minute"), of: isSampled },
-	{ id: "may", text: "leaks or may leak, bytes a minute", rows, show: asRate,
-		value: rateOf("may_keep_bytes_per_minute"), of: isSampled },
-	{ id: "blocks", text: isScan ? "blocks in use" : "live blocks", rows, show: asCount,
+	{ id: "live", text: liveText, rows: parts, show: asSize, value: (row) => row.bytes, of: isExact },
+	{ id: "kept", text: "leaks, bytes a minute", rows: parts, show: asRate,
+		value: rateOf("leaked_bytes_per_minute"), of: isSampled },
+	{ id: "may", text: "leaks or may leak, bytes a minute", rows: parts, show: asRate,
+		value: rateOf("may_leak_bytes_per_minute"), of: isSampled },
+	{ id: "blocks", text: isScan ? "blocks in use" : "live blocks", rows: parts, show: asCount,
 		value: (row) => row.blocks, of: isExact },
-	{ id: "allocated", text: "bytes allocated", rows, show: asSize,
+	{ id: "allocated", text: "bytes allocated", rows: parts, show: asSize,
 		value: (row) => row.allocated, of: isWatch },
-	{ id: "calls", text: "allocations", rows, show: asCount, value: (row) => row.allocs, of: isWatch },
-	{ id: "calls", text: "allocations a minute", rows, show: asCount, value: rateOf("allocs_per_minute"),
+	{ id: "calls", text: "allocations", rows: parts, show: asCount, value: (row) => row.allocs, of: isWatch },
+	{ id: "calls", text: "allocations a minute", rows: parts, show: asCount, value: rateOf("allocs_per_minute"),
 		of: isSampled },
-	{ id: "growth", text: "growth", rows, value: growthOf, of: isWatch,
+	{ id: "growth", text: "growth", rows: counted, value: growthOf, of: isWatch,
 		show: (value) => span.whole ? rate(value) : size(value) },
 	{ id: "now", text: "bytes now", rows, show: asSize, value: (row) => row.now, of: isDiff },
 	{ id: "before", text: "bytes before", rows, show: asSize, value: (row) => row.before, of: isDiff },

@@ -7,7 +7,7 @@ function scaleOfEstimates() {
 	let values = 0, ends = 0;
 
 	for (const row of rows) {
-		const [value, , high] = row.estimate?.kept_bytes_per_minute ?? [0, 0, 0];
+		const [value, , high] = row.estimate?.leaked_bytes_per_minute ?? [0, 0, 0];
 
 		values = Math.max(values, value ?? 0);
 		ends = Math.max(ends, high ?? 0);
@@ -38,24 +38,24 @@ function whiskers([value, low, high]) {
 }
 
 function intervalCell(row) {
-	const kept = row.estimate?.kept_bytes_per_minute;
+	const kept = row.estimate?.leaked_bytes_per_minute;
 
 	if (!kept)
 		return "";
 	estimateScale ??= scaleOfEstimates();
 	if (!["stays", "unknown", "table"].includes(row.group.turnover))
-		return make("span.quiet", {}, intervalText(kept, size));
-	return make("span.interval", {}, whiskers(kept), " ", make("span", {}, intervalText(kept, size)));
+		return make("span.quiet", {}, row.leaks);
+	return make("span.interval", {}, whiskers(kept), " ", make("span", {}, row.leaks));
 }
 
 function estimateFacts(g) {
 	const e = g.estimate, share = ([value, low, high]) => `${percent(value ?? 0, 1)} (${percent(low ?? 0, 1)} to ${percent(high ?? 1, 1)})`;
 
-	return [...fact("leaks a minute", intervalText(e.kept_bytes_per_minute, size)),
-		...fact("blocks a minute", intervalText(e.kept_blocks_per_minute, count)),
-		...fact("allocations a minute", intervalText(e.allocs_per_minute, count) + (e.at_least ? ", or more: calls come in bunches" : "")),
+	return [...fact("leaks a minute", intervalText(e.leaked_bytes_per_minute, size)),
+		...fact("blocks a minute", intervalText(e.leaked_blocks_per_minute, count)),
+		...fact("allocations a minute", intervalText(g.allocs_per_minute, count) + (e.at_least ? ", or more: calls come in bunches" : "")),
 		...fact("seen", `${count(g.seen)}, ${percent(e.share_seen, 1)} of all`),
-		...fact("still live", e.followed_to_share_age ? `${share(e.share_kept)} after ${seconds(e.share_age_s)}, of ${things(e.followed_to_share_age, "tracked block")}` : ""),
+		...fact("still live", e.followed_to_share_age ? `${share(e.share_live)} after ${seconds(e.share_age_s)}, of ${things(e.followed_to_share_age, "tracked block")}` : ""),
 		...fact("not known because of", g.why_unknown && visible(g.why_unknown)),
 		...fact("half are freed after", e.half_s === null ? "" : seconds(e.half_s))];
 }

@@ -79,11 +79,11 @@ function flameLegend(flame) {
 	};
 
 	if (flame.colors === "verdict" && isSampled)
-		return Object.entries(TURNOVER_TEXT)
+		return Object.entries(words.turnover)
 			.map(([fate, text]) => item(colors[TURNOVER_COLORS[fate]], text));
 	if (flame.colors === "verdict")
 		return VERDICTS.filter((v) => flame.metric.rows.some((row) => row.verdict === v))
-			.map((v) => item(colors[v], VERDICT_TEXT[v]));
+			.map((v) => item(colors[v], words.verdict[v]));
 	if (flame.colors === "age")
 		return [0, 0.5, 1].map((share) => item(colorOfAge(share),
 			(share ? "up to " + seconds(share * (run.seconds || 0)) + " old" : "new")));
@@ -116,7 +116,8 @@ function flameChoices(flame, changed) {
 			flame.colors = by;
 			flame.useColors();
 		})),
-		button("flip", { id: "flame-flip", "aria-pressed": "false" }, (event) => {
+		button("upside down", { id: "flame-flip", "aria-pressed": "false",
+			title: "draw what calls below what is called, or above it" }, (event) => {
 			flame.flipped = !flame.flipped;
 			event.target.setAttribute("aria-pressed", flame.flipped);
 			flame.layout();
@@ -162,9 +163,9 @@ function putFlame() {
 
 	flame.it.onchange = tell;
 	bar.append(...flameChoices(flame.it, changed), make("span.search", {}, search, share),
-		button("reset", { id: "flame-reset" }, reset),
-		button("list groups", { id: "flame-groups",
-			title: "in the table only the groups below what is zoomed" }, () => flame.filter?.(flame.it)));
+		button("reset", { id: "flame-reset", title: "no search, no zoom, all groups in the table" }, reset),
+		button("only these in the table", { id: "flame-groups",
+			title: "the table below has only the groups of the box that the graph is zoomed to; reset shows all" }, () => flame.filter?.(flame.it)));
 	it.append(make("p.help", { id: "flame-help" },
 		"Click or Enter: zoom. Arrows: go to callers, called functions and neighbours. " +
 		"Backspace: out by one. Escape: all again. /: search."));

@@ -15,18 +15,18 @@ function listedColumns(list) {
 }
 
 function listTitle(of) {
-	const text = typeof of.entry === "number" ? `[${of.entry}]` : "a group";
+	const text = typeof of.number === "number" ? `[${of.number}]` : "a group";
 
 	return `The blocks of ${families.size > 1 && of.family ? visible(of.family) + " " : ""}${text}, oldest first`;
 }
 
 function entryText(found) {
-	return typeof found.entry === "number" ? `, in [${found.entry}]` : "";
+	return typeof found.number === "number" ? `, in [${found.number}]` : "";
 }
 
 function foundBlock(block) {
 	const inside = block.offset ? `${count(block.offset)} bytes inside of ` : "the beginning of ";
-	const verdict = block.verdict && block.verdict !== "unknown" ? ", " + VERDICT_TEXT[block.verdict] : "";
+	const verdict = block.verdict && block.verdict !== "unknown" ? ", " + words.verdict[block.verdict] : "";
 
 	return make("div.found", {},
 		make("p", {}, `${inside}a ${visible(block.noun || "block")} of ${count(block.bytes)} bytes, ` +
@@ -35,10 +35,10 @@ function foundBlock(block) {
 }
 
 function useDetails(use) {
-	const what = [use.taken ? `acquired ${count(use.taken)}` : "", use.dropped ? `released ${count(use.dropped)}` : ""];
+	const what = [use.acquired ? `acquired ${count(use.acquired)}` : "", use.released ? `released ${count(use.released)}` : ""];
 
 	return make("details", {}, make("summary", {}, what.filter(Boolean).join(", ") + " by ",
-		make("bdi", {}, whereOf(use.stack, use.wrappers))), stackList(use.stack, use.wrappers, use.stack_end));
+		make("bdi", {}, visible(use.name))), stackList(use.stack, use.wrappers, use.stack_end));
 }
 
 function foundObject(object) {

@@ -8,9 +8,9 @@
 #include "report/html/html_page.h"
 #include "report/json/json.h"
 #include "report/json/json_frames.h"
-#include "report/json/out_diff_json.h"
 #include "report/json/out_json.h"
-#include "report/json/out_scan_json.h"
+#include "report/model/words.h"
+#include "report/model/words_stopped.h"
 #include "report/text/out_diff_text.h"
 #include "report/text/out_text.h"
 #include "report/text/scan/out_scan_text.h"
@@ -47,11 +47,12 @@ static void escape_markup(struct strbuf *sb, size_t from)
 	}
 }
 
-static void put_answer(struct strbuf *sb, const struct strbuf *answer)
+/* @lines lose their ends. */
+static void put_lines(struct strbuf *sb, const char *name, const struct strbuf *lines)
 {
-	char *line = answer->s, *rest;
+	char *line = lines->s, *rest;
 
-	json_list(sb, ",\n", "answer");
+	json_list(sb, ",\n", name);
 	for (size_t i = 0; line && (rest = strchr(line, '\n')); i++) {
 		*rest = '\0';
 		json_next_line(sb, i, "  ");
@@ -61,6 +62,41 @@ static void put_answer(struct strbuf *sb, const struct strbuf *answer)
 	strbuf_putc(sb, ']');
 }
 
+static void put_verdict_words(struct strbuf *sb, bool of_scan)
+{
+	json_key(sb, "{", "verdict");
+	for (int rank = 0; rank < VERDICT_COUNT; rank++) {
+		const enum verdict v = summary_verdict_at(rank);
+
+		json_string(sb, rank ? ", " : "{", verdict_name(v), of_scan ? words_verdict_of_scan(v) : words_verdict(v));
+	}
+	strbuf_putc(sb, '}');
+}
+
+/* What the page says of each value of an enumeration, in the order of its lists: the worst first. */
+static void put_words(struct strbuf *sb, bool of_scan)
+{
+	static const enum survival_kind kinds[SURVIVAL_KIND_COUNT] = {
+		SURVIVAL_STAYS, SURVIVAL_UNKNOWN, SURVIVAL_TABLE, SURVIVAL_GOES,
+	};
+
+	json_key(sb, ",\n", "words");
+	put_verdict_words(sb, of_scan);
+	json_key(sb, ",\n", "growth");
+	for (unsigned i = 0; i < GROWTH_COUNT; i++) {
+		const enum growth_shape shape = (i + 1) % GROWTH_COUNT;	/* what is not known is the last */
+
+		json_string(sb, i ? ", " : "{", growth_name(shape), words_growth(shape));
+	}
+	json_key(sb, "},\n", "turnover");
+	for (size_t i = 0; i < SURVIVAL_KIND_COUNT; i++)
+		json_string(sb, i ? ", " : "{", survival_name(kinds[i]), words_turnover(kinds[i]));
+	json_key(sb, "},\n", "stack_end");
+	for (enum summary_stack_end at = 0; at < STACK_END_COUNT; at++)
+		json_string(sb, at ? ", " : "{", summary_stack_end_name(at), summary_stack_end_text(at));
+	strbuf_puts(sb, "}}");
+}
+
 static size_t begin(struct strbuf *sb)
 {
 	strbuf_append(sb, html_page_before, html_page_before_size);
@@ -68,15 +104,43 @@ static size_t begin(struct strbuf *sb)
 }
 
 /* What is behind the members of the JSON report that begins at @from. @answer loses its ends of lines. */
-static int end(struct strbuf *sb, size_t from, const struct strbuf *answer, struct json_frames *frames)
+static int end(struct strbuf *sb, size_t from, const struct strbuf *answer, bool of_scan, struct json_frames *frames)
 {
-	put_answer(sb, answer);
+	put_words(sb, of_scan);
+	put_lines(sb, "answer", answer);
 	json_frames_put(frames, sb, ",\n");
 	json_frames_fini(frames);
 	strbuf_puts(sb, "}\n");
 	escape_markup(sb, from);
 	strbuf_append(sb, html_page_behind, html_page_behind_size);
 	return strbuf_error(sb);
+}
+
+static void put_pair(struct strbuf *sb, const char *name, const char *what, const struct strbuf *more)
+{
+	json_list(sb, ",\n", name);
+	strbuf_json(sb, what);
+	strbuf_puts(sb, ", ");
+	strbuf_json(sb, strbuf_str(more));
+	strbuf_putc(sb, ']');
+}
+
+static void put_cost(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf value = STRBUF_INIT, more = STRBUF_INIT, lines = STRBUF_INIT;
+
+	words_cost(&value, &more, &s->run);
+	put_pair(sb, "cost", strbuf_str(&value), &more);
+	words_stopped(&lines, &s->run, summary_is_merged(s));
+	put_lines(sb, "stopped", &lines);
+}
+
+static void put_no_growth(struct strbuf *sb, const struct summary *s)
+{
+	cleanup_strbuf struct strbuf more = STRBUF_INIT;
+	const char *what = words_no_growth(s, &more);
+
+	put_pair(sb, "no_growth", what, &more);
 }
 
 int out_html(const struct summary *s, size_t top, struct strbuf *sb)
@@ -94,7 +158,9 @@ int out_html(const struct summary *s, size_t top, struct strbuf *sb)
 	from = begin(sb);
 	json_summary(s, &frames, sb);
 	json_real(sb, ",\n", "answer_growth", rate);
-	return end(sb, from, &answer, &frames);
+	put_no_growth(sb, s);
+	put_cost(sb, s);
+	return end(sb, from, &answer, false, &frames);
 }
 
 int out_diff_html(const struct diff *d, size_t top, struct strbuf *sb)
@@ -110,7 +176,7 @@ int out_diff_html(const struct diff *d, size_t top, struct strbuf *sb)
 	json_frames_init(&frames);
 	from = begin(sb);
 	json_diff(d, &frames, sb);
-	return end(sb, from, &answer, &frames);
+	return end(sb, from, &answer, false, &frames);
 }
 
 int out_scan_html(const struct scan_report *r, size_t top, struct strbuf *sb)
@@ -126,9 +192,10 @@ int out_scan_html(const struct scan_report *r, size_t top, struct strbuf *sb)
 	json_frames_init(&frames);
 	from = begin(sb);
 	json_scan(r, &frames, sb);
-	return end(sb, from, &answer, &frames);
+	return end(sb, from, &answer, true, &frames);
 }
 
 const struct report_format report_format_html = {
-	.name = "html", .watch = out_html, .diff = out_diff_html, .scan = out_scan_html, .has_singles = true,
+	.name = "html", .what = "one page for a browser, with a flame graph",
+	.watch = out_html, .diff = out_diff_html, .scan = out_scan_html, .has_singles = true,
 };

@@ -98,7 +98,7 @@ class Plot {
 
 	gaps() {
 		return (run.gaps ?? []).map((gap) => draw("rect", { class: "gap", y: 0, height: this.height - PLOT.times,
-			x: this.x(gap.start), width: Math.max(1, this.x(gap.start + gap.seconds) - this.x(gap.start)) },
+			x: this.x(gap.at_s), width: Math.max(1, this.x(gap.at_s + gap.seconds) - this.x(gap.at_s)) },
 		draw("title", {}, "not watched: " + visible(gap.why))));
 	}
 
@@ -189,7 +189,8 @@ function spanControls(plot, select) {
 
 // Groups of objects with the same first call site have one series, which is the call site's.
 function seriesOfAll(list) {
-	const sites = new Map(list.filter((row) => allPlain || !plainFamilies.has(row.family)).map((row) => [list === refRows ? row.family + " " + row.stack.join() : row, row.series]));
+	const sites = new Map((list === refRows ? refRows : parts).filter((row) => allPlain || !isPlain(row))
+		.map((row) => [list === refRows ? row.family + " " + row.stack.join() : row, row.series]));
 
 	return sumSeries(sites.values());
 }
@@ -218,7 +219,7 @@ function panelsOf(list, table, hasCurves) {
 				series: all, kind: "all", ...unit });
 		if (row && list.length > 1)
 			panels.push({ title: `${numberText(row)} ${where(row)}`, series: row.series, kind: "chosen",
-				...plainFamilies.has(row.family) ? { base: 1000, show: asCount } : unit });
+				...isPlain(row) ? { base: 1000, show: asCount } : unit });
 		if (memory.length > 1)
 			panels.push({ title: "memory of the process", series: memory, kind: "process", base: 1024, show: asSize });
 		return panels;

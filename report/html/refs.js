@@ -3,9 +3,7 @@
 // were freed twice.
 
 function balance(row) {
-	const { net, objects } = row.group;
-
-	return `${signed(net, count)} each, ${things(objects, "object")}`;
+	return `${row.net_text} each, ${things(row.objects, "object")}`;
 }
 
 function columnsOfRefs() {
@@ -21,8 +19,7 @@ function columnsOfRefs() {
 			{ id: "where", text: "acquired by", cell: whereCell, by: where, ascending: true }];
 	return [number,
 		{ id: "count", text: "objects", cell: (row) => count(row.group.objects), by: (row) => row.group.objects },
-		{ id: "delta", text: "references left", by: (row) => row.group.net,
-			cell: (row) => `${signed(row.group.net, count)} each` },
+		{ id: "delta", text: "net of each", by: (row) => row.net[1], cell: (row) => row.net_text },
 		{ id: "growth", text: "growth", cell: growthCell, by: (row) => row.growth.references_per_minute ?? -1 },
 		{ id: "age", text: "oldest", cell: (row) => seconds(row.oldest), by: (row) => row.oldest },
 		{ id: "where", text: "acquired by", cell: whereCell, by: where, ascending: true }];
@@ -36,13 +33,13 @@ function times(n) {
 	return n > 0 && n < 0.05 ? "<0.1 times" : `${n === Math.floor(n) ? n.toFixed(0) : n.toFixed(1)} times`;
 }
 
-function keptOf({ kept, taken_in_all: all }) {
+function outstandingOf({ outstanding, acquired_in_all: all }) {
 	const areThere = "are on objects that are still live";
 
-	if (kept < all)
-		return `${count(kept)} of ${count(all)} acquired here (${percent(kept, all)}) ${areThere}`;
-	return kept === 1 ? "the 1 acquired here is on an object that is still live"
-		: `all ${count(kept)} acquired here ${areThere}`;
+	if (outstanding < all)
+		return `${count(outstanding)} of ${count(all)} acquired here (${percent(outstanding, all)}) ${areThere}`;
+	return outstanding === 1 ? "the 1 acquired here is on an object that is still live"
+		: `all ${count(outstanding)} acquired here ${areThere}`;
 }
 
 // Several call sites have about that share: why is it this one?
@@ -50,14 +47,14 @@ function reasonOf(use) {
 	if (use.follows)
 		return `this one acquired just as many as are too many, on ${use.as_many} of ${use.several} objects with 2 or more`;
 	return "this one's module releases least of what it acquires: " +
-		`${base(visible(use.module || "?"))} acquired ${count(use.module_taken)} on these objects and released ` +
-		count(use.module_dropped);
+		`${base(visible(use.module || "?"))} acquired ${count(use.module_acquired)} on these objects and released ` +
+		count(use.module_released);
 }
 
 function siteDetails(text, use, mark, reason, open) {
 	return make("details", { open },
 		make("summary", {}, mark ? make("span.suspect", {}, mark) : null, `${text}: `,
-			make("bdi", {}, whereOf(use.stack, use.wrappers)),
+			make("bdi", {}, visible(use.name)),
 			use.module ? make("span.quiet", {}, ` in ${visible(base(use.module))}`) : null),
 		reason ? make("p.quiet", {}, reason) : null, stackList(use.stack, use.wrappers, use.stack_end));
 }
@@ -67,20 +64,20 @@ function acquiredDetails(g, use, index) {
 	const mark = !isSuspect ? "" : g.suspects === 1 ? "MOST SUSPECT: " : "SUSPECT: ";
 	const reason = isSuspect && g.suspects < g.near ? `of ${g.near} call sites with about that share ${reasonOf(use)}` : "";
 
-	return siteDetails(`acquired ${times(use.per_object)} each; ${keptOf(use)}`, use, mark, reason, isSuspect || !index);
+	return siteDetails(`acquired ${times(use.per_object)} each; ${outstandingOf(use)}`, use, mark, reason, isSuspect || !index);
 }
 
 function sites(title, list) {
 	return list.length ? [make("h3", {}, title), ...list] : [];
 }
 
-function objectList(g) {
-	const list = (g.object_list ?? []).slice(0, 200);
+function objectList(groups) {
+	const all = groups.flatMap((g) => g.object_list ?? []), list = all.slice(0, 200);
 
 	const item = (o) => make("li", {}, `${o.address}, ${seconds(o.age_s)} old: acquired ` +
-		`${o.taken.join(", ") || "0"}; released ${o.dropped.join(", ") || "0"}`);
+		`${o.acquired.join(", ") || "0"}; released ${o.released.join(", ") || "0"}`);
 
-	return list.length ? make("details", {}, make("summary", {}, things(g.object_list.length, "object")),
+	return list.length ? make("details", {}, make("summary", {}, things(all.length, "object")),
 		make("ul", {}, ...list.map(item))) : null;
 }
 
@@ -99,10 +96,10 @@ function refBelow(row) {
 		...fact("family", families.size > 1 ? visible(g.family) : ""), ...fact("ages", agesOfObjects(g)),
 		...fact("seen", g.older ? "they are older than the watch" : ""),
 		...fact("counted", g.counted ? "by the objects' own counts" : ""),
-		...fact("for example", (g.samples ?? []).slice(0, 8).join(" "))),
-	...sites("Acquired, most suspect first", g.taken.map((use, i) => acquiredDetails(g, use, i))),
-	...sites("Released", g.dropped.map((use, i) => siteDetails(`released ${times(use.per_object)} each`, use, "", "", !i))),
-	objectList(g));
+		...fact("for example", row.groups.flatMap((its) => its.examples).slice(0, 8).join(" "))),
+	...sites("Acquired, most suspect first", g.acquired.map((use, i) => acquiredDetails(g, use, i))),
+	...sites("Released", g.released.map((use, i) => siteDetails(`released ${times(use.per_object)} each`, use, "", "", !i))),
+	objectList(row.groups));
 }
 
 // The table; null: there are none.
@@ -124,7 +121,7 @@ function sideDetails(title, side, open) {
 }
 
 function putTwice(twice) {
-	const what = `${things(twice.count, "time")}, for example ${twice.sample} after ${seconds(twice.time_s)}`;
+	const what = `${things(twice.count, "time")}, for example ${twice.example} after ${seconds(twice.at_s)}`;
 
 	return make("div.found", {}, make("p.suspect", {}, what), sideDetails("the second free", twice.second, true),
 	sideDetails("the first free", twice.first, false), sideDetails("allocated", twice.alloc, false));

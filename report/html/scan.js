@@ -19,10 +19,10 @@ function barList(bars) {
 // --- the heap ---
 
 function verdictBars() {
-	const sums = report.scan.verdicts;
+	const sums = run.verdicts.all;
 
-	return VERDICTS.filter((v) => sums[v].blocks || v !== "unknown" && report.scan.judged)
-		.map((v) => ({ label: VERDICT_TEXT[v], value: sums[v].bytes, kind: v,
+	return VERDICTS.filter((v) => sums[v].blocks || v !== "unknown" && run.verdicts.known)
+		.map((v) => ({ label: words.verdict[v], value: sums[v].bytes, kind: v,
 			text: `${size(sums[v].bytes)} in ${things(sums[v].blocks, "block")}` }));
 }
 
@@ -64,7 +64,7 @@ function sinceTheTrace() {
 
 	if (!t)
 		return [];
-	const when = t.seconds_before === null ? "" : ` ${seconds(t.seconds_before)} before`;
+	const when = t.before_s === null ? "" : ` ${seconds(t.before_s)} before`;
 	return [make("h3", {}, "Blocks of the trace"), make("dl.facts", {},
 		...fact(`live when the watch ended${when}`, things(t.live, "block")),
 		...fact("of them still there, with the same size", `${count(t.same)}; certainly the same: ${count(t.certain)}`),
@@ -87,8 +87,8 @@ function putScan() {
 		return;
 	const { heap } = report.scan;
 
-	section("heap", "Heap", report.scan.judged ? null
-		: make("p.doubtful", {}, `no verdicts: ${visible(report.scan.not_judged)}`),
+	section("heap", "Heap", run.verdicts.known ? null
+		: make("p.doubtful", {}, `no verdicts: ${visible(run.verdicts.why_not)}`),
 	...problems(), barList(verdictBars()), ...heapParts(heap), ...sinceTheTrace());
 }
 
@@ -100,7 +100,7 @@ function blockText(block) {
 	if (block.label)
 		parts.push(visible(block.label));
 	if (block.verdict !== "unknown")
-		parts.push(VERDICT_TEXT[block.verdict]);
+		parts.push(words.verdict[block.verdict]);
 	return parts.join(", ");
 }
 

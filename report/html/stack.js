@@ -17,8 +17,8 @@ function frameText(number, index) {
 function stackText(stack, wrappers, end) {
 	const lines = stack.slice(wrappers).map(frameText);
 
-	if (END_TEXT[end])
-		lines.push(END_TEXT[end]);
+	if (words.stack_end[end])
+		lines.push(words.stack_end[end]);
 	return lines.join("\n");
 }
 
@@ -38,7 +38,7 @@ function stackList(stack, wrappers, end) {
 
 	if (!stack.length)
 		list.append(make("li", {}, "no stack is known"));
-	if (END_TEXT[end])
-		list.append(make("li.note", {}, END_TEXT[end]));
+	if (words.stack_end[end])
+		list.append(make("li.note", {}, words.stack_end[end]));
 	return list;
 }

@@ -177,36 +177,30 @@ function spark(series) {
 }
 
 function growthCell(row) {
-	const { shape, bytes_per_minute: bytes = 0, references_per_minute: references } = row.growth;
-	const speed = references === undefined ? amount(row, bytes) + "/min" : count(references) + "/min";
-	const text = rises(row.growth) ? `+${speed}${shape === "slows" ? ", slowing" : ""}` : SHAPE_TEXT[shape];
-
-	return make("span.growing." + shape, {}, row.series.length > 1 ? spark(row.series) : null, " ", text);
+	return make("span.growing." + row.growth.shape, {}, row.series.length > 1 ? spark(row.series) : null, " ",
+		row.growth.text);
 }
 
 function verdictCell(row) {
-	return make("span.verdict." + row.verdict, {}, VERDICT_TEXT[row.verdict]);
+	return make("span.verdict." + row.verdict, {}, words.verdict[row.verdict]);
 }
 
 function whereCell(row) {
-	const from = row.from === undefined ? [] : [" from ", make("bdi", {}, callerText(row.from))];
-
-	return make("span", {}, make("bdi", {}, where(row)), ...from);
+	return make("bdi", {}, where(row));
 }
 
-const SHAPES = Object.keys(SHAPE_TEXT);
+const SHAPES = Object.keys(words.growth);
 const NUMBER = { id: "number", text: "group", cell: numberText, by: (row) => row.id, ascending: true };
 const WHERE = { id: "where", text: isScan ? "what" : "allocated by", cell: whereCell, by: where, ascending: true };
 const VERDICT = { id: "verdict", text: "verdict", cell: verdictCell,
 	by: (row) => VERDICTS.indexOf(row.verdict), ascending: true,
 	hidden: () => !hasVerdicts };
-const total = { live: rows.reduce((sum, row) =>
-	sum + (plainFamilies.has(row.family) && !allPlain ? 0 : row.bytes ?? 0), 0) };
 
 function columnsOfWatch() {
 	return [NUMBER,
 		{ id: "bytes", text: isScan ? "bytes" : "live", cell: (row) => amount(row, row.bytes), by: (row) => row.bytes },
-		{ id: "share", text: "share", cell: (row) => plainFamilies.has(row.family) && !allPlain ? "" : percent(row.bytes, total.live), by: (row) => row.bytes },
+		{ id: "share", text: "share", by: (row) => row.share,
+			cell: (row) => make("span" + (row.section === "indirect" ? ".quiet" : ""), {}, percent(row.share, 1)) },
 		{ id: "blocks", text: "blocks", cell: (row) => count(row.blocks), by: (row) => row.blocks },
 		VERDICT,
 		{ id: "growth", text: "growth", cell: growthCell, hidden: () => isScan,
@@ -236,11 +230,11 @@ function columnsOfDiff() {
 function columnsOfSampled() {
 	return [NUMBER,
 		{ id: "interval", text: "leaks a minute", cell: intervalCell,
-			by: (row) => row.estimate?.kept_bytes_per_minute[0] ?? -1 },
+			by: (row) => row.estimate?.leaked_bytes_per_minute[0] ?? -1 },
 		{ id: "calls", text: "calls/min", cell: (row) => count(row.estimate?.allocs_per_minute[0] ?? 0),
 			by: (row) => row.estimate?.allocs_per_minute[0] ?? 0 },
 		{ id: "turnover", text: "what becomes of it",
-			cell: (row) => make("span.turnover." + row.group.turnover, {}, TURNOVER_TEXT[row.group.turnover] ?? ""),
+			cell: (row) => make("span.turnover." + row.group.turnover, {}, words.turnover[row.group.turnover] ?? ""),
 			by: (row) => row.group.turnover ?? "", ascending: true },
 		WHERE];
 }
@@ -253,12 +247,12 @@ function fact(name, value) {
 	return isKnown ? [make("dt", {}, name), make("dd", {}, value)] : [];
 }
 
-function ages(group) {
-	if (!group.blocks || !group.oldest_s)
+function ages(row) {
+	if (!row.blocks || !row.oldest_s)
 		return "";
-	const oldest = seconds(group.oldest_s);
+	const oldest = seconds(row.oldest_s);
 
-	return group.youngest_s < group.oldest_s ? `${seconds(group.youngest_s)} to ${oldest}` : oldest;
+	return row.youngest_s < row.oldest_s ? `${seconds(row.youngest_s)} to ${oldest}` : oldest;
 }
 
 function sizesOf(g) {
@@ -274,39 +268,51 @@ function kindFacts(g) {
 }
 
 function callsOf(g) {
-	const others = g.split ? " (the stack, with its other verdicts)" : "";
-
-	return g.allocs ? `${count(g.allocs)}, ${g.frees ? count(g.frees) : "none"} freed${others}` : "";
+	return g.allocs ? `${count(g.allocs)}, ${g.frees ? count(g.frees) : "none"} freed` : "";
 }
 
-function lostWith(g) {
-	return g.indirect_blocks ? `${size(g.indirect_bytes)} in ${things(g.indirect_blocks, "block")}` : "";
+// If there are several.
+function partsOf({ parts: sums }) {
+	return VERDICTS.filter((v) => sums?.[v].blocks)
+		.map((v) => `${count(sums[v].blocks)} ${words.verdict[v]}`).join(", ");
+}
+
+// Of what is lost with other rows, and in their numbers.
+function countedIn(row) {
+	return row.section === "indirect" ? rows.filter((its) => its.lost_rows.some((hang) => hang.row === row.id))
+		.map(numberText).join(", ") : "";
+}
+
+function lostWith({ lost_with: sum }) {
+	return sum.blocks ? `${size(sum.bytes)} in ${things(sum.blocks, "block")}` : "";
 }
 
 // Of a merged trace.
 function processesOf(g) {
 	return g.processes ? `in ${count(g.processes)} of ${count(report.processes.length)}, ` +
-		`${g.processes > 1 ? "most in " : ""}${processText(report.processes[g.worst_process])}: ${size(g.worst_bytes)}${g.estimate ? "/min" : ""}` : "";
+		`${g.processes > 1 ? "most in " : ""}${processText(report.processes[g.worst_process])}: ${size(g.worst_bytes)}${isSampled ? "/min" : ""}` : "";
 }
 
-function groupFacts(g) {
+function groupFacts(row) {
+	const g = row.group;
+
 	return [...fact("tag", g.tag && visible(g.tag)),
 		...fact("family", families.size > 1 ? visible(g.family) : ""),
 		...kindFacts(g),
 		...fact("allocated here", callsOf(g)),
-		...fact("ages", ages(g)),
-		...fact("processes", processesOf(g)),
-		...fact("lost with it", lostWith(g)),
-		...fact("for example", (g.samples ?? []).slice(0, 8).join(" ")),
+		...fact("of these", partsOf(row)),
+		...fact("ages", ages(row)),
+		...fact("processes", processesOf(row)),
+		...fact("lost with it", lostWith(row)),
+		...fact("lost with, and counted in", countedIn(row)),
+		...fact("for example", row.groups.flatMap((index) => report.groups[index].examples).slice(0, 8).join(" ")),
 		...(g.estimate ? estimateFacts(g) : [])];
 }
 
-function hangsOf(g) {
-	const list = (g.indirect_groups ?? []).filter((hang) => rows[hang.group]);
-
+function hangsOf({ lost_rows: list }) {
 	const item = (hang) => make("li", {},
-		`${numberText(rows[hang.group])} ${size(hang.bytes)} in ${things(hang.blocks, "block")}: `,
-		make("bdi", {}, where(rows[hang.group])));
+		`${numberText(rows[hang.row])} ${size(hang.bytes)} in ${things(hang.blocks, "block")}: `,
+		make("bdi", {}, where(rows[hang.row])));
 
 	return list.length ? make("details", {}, make("summary", {}, `${things(list.length, "group")} lost with it`),
 		make("ul", {}, ...list.slice(0, 200).map(item))) : null;
@@ -315,18 +321,18 @@ function hangsOf(g) {
 function freedBy(g) {
 	return (g.freed_by ?? []).map((f) => make("details", {},
 		make("summary", {}, `${things(f.blocks, "other block")} of it, ${size(f.bytes)}, freed by `,
-			make("bdi", {}, whereOf(f.stack, f.wrappers))),
+			make("bdi", {}, visible(f.name))),
 		stackList(f.stack, f.wrappers, f.stack_end)));
 }
 
 function groupBelow(row) {
 	const g = row.group;
 	const text = () => `${numberText(row)} ${where(row)}\n${stackText(row.stack, row.wrappers, row.end)}\n`;
-	const facts = groupFacts(g);
+	const facts = isDiff ? [] : groupFacts(row);
 
 	return make("div.inside", {}, row.stack.length ? copyButton(text) : null,
 		facts.length ? make("dl.facts", {}, ...facts) : null,
-		row.stack.length || row.label === null ? stackList(row.stack, row.wrappers, row.end) : null, hangsOf(g), ...freedBy(g));
+		row.stack.length || row.label === null ? stackList(row.stack, row.wrappers, row.end) : null, isDiff ? null : hangsOf(row), ...freedBy(g));
 }
 
 // --- the table of groups ---
@@ -362,8 +368,8 @@ function shapeChoices() {
 	if (isDiff)
 		return ["appeared", "grew", "shrank", "went", "same"].map((word) => [word, word]);
 	if (isSampled)
-		return Object.entries(TURNOVER_TEXT);
-	return Object.entries(SHAPE_TEXT);
+		return Object.entries(words.turnover);
+	return Object.entries(words.growth);
 }
 
 function filterControls(filter, apply) {
@@ -378,7 +384,7 @@ function filterControls(filter, apply) {
 	search.addEventListener("input", () => whenPrepared(() => set("text")(search.value)));
 	return [search,
 		verdicts.length > 1 ? choice("verdict", "groups-verdict",
-			[["", "all"], ...verdicts.map((v) => [v, VERDICT_TEXT[v]])], set("verdict")) : null,
+			[["", "all"], ...verdicts.map((v) => [v, words.verdict[v]])], set("verdict")) : null,
 		isScan ? null : choice(isDiff ? "change" : isSampled ? "fate" : "growth", "groups-shape",
 			[["", "all"], ...shapeChoices()], set("shape"))];
 }
@@ -401,7 +407,7 @@ function putGroups() {
 
 	// The groups whose stack runs through what is zoomed in the flame graph; null: all.
 	flame.filter = (its) => {
-		filter.below = its && its.metric.rows === rows && its.at ? its.tree.rowsBelow(its.at) : null;
+		filter.below = its && its.metric.rows !== refRows && its.at ? its.tree.rowsBelow(its.at) : null;
 		apply();
 	};
 	section("groups", isScan ? "Classes and sizes" : isDiff ? "Changes" : "Groups",

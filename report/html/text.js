@@ -15,6 +15,13 @@ function visible(text) {
 
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
+// As printf rounds: what is halfway goes to the even digit.
+function fixed(value, digits) {
+	const half = digits ? value % 1 === 0.25 : value % 2 === 0.5;
+
+	return (half ? value - 0.01 : value).toFixed(digits);
+}
+
 function size(bytes) {
 	let unit = 0, value = Math.abs(bytes);
 
@@ -22,7 +29,7 @@ function size(bytes) {
 		value /= 1024;
 		unit++;
 	}
-	const shown = unit && value < 99.95 ? value.toFixed(1) : value.toFixed(0);
+	const shown = unit && value < 99.95 ? fixed(value, 1) : fixed(value, 0);
 	return (bytes < 0 ? "-" : "") + shown + " " + UNITS[unit];
 }
 
@@ -43,7 +50,7 @@ function percent(part, whole) {
 
 	if (value > 0 && value < 0.1)
 		return "<0.1%";
-	return (value < 9.95 && value > 0 ? value.toFixed(1) : value.toFixed(0)) + "%";
+	return (value < 9.95 && value > 0 ? fixed(value, 1) : fixed(value, 0)) + "%";
 }
 
 const DURATIONS = [["d", 86400e9], ["h", 3600e9], ["m", 60e9], ["s", 1e9], ["ms", 1e6], ["us", 1e3], ["ns", 1]];
@@ -69,44 +76,5 @@ function base(path) {
 	return path.slice(path.lastIndexOf("/") + 1);
 }
 
-// "shop::Pool<Req>::make(int)" as "shop::Pool::make": without arguments and template arguments. What is not
-// balanced, as names of operators, stays as it is.
-function shortName(name) {
-	const bare = name.replaceAll("(anonymous namespace)::", "");
-	let out = "", depth = 0;
-
-	if (!/[<(]/.test(bare) || bare.includes("operator"))
-		return bare;
-	for (const c of bare) {
-		if (c === "(" && depth === 0)
-			break;
-		if (c === "<" || c === "(")
-			depth++;
-		else if (c === ">" || c === ")")
-			depth--;
-		else if (depth === 0)
-			out += c;
-		if (depth < 0)
-			return bare;
-	}
-	return depth || !out ? bare : out.slice(out.lastIndexOf(" ") + 1) || bare;
-}
-
-const VERDICTS = ["definite", "indirect", "possible", "reachable", "unknown"];
-const VERDICT_TEXT = {
-	definite: "definitely lost", indirect: "indirectly lost", possible: "possibly lost",
-	reachable: "still reachable", unknown: "no verdict",
-};
-// What the graph's colours say of a row: its verdict; of a sampled run, what becomes of its blocks.
+// What the graph's colours say of a part of a sampled run: what becomes of its blocks, by colours of verdicts.
 const TURNOVER_COLORS = { stays: "definite", unknown: "possible", table: "reachable", goes: "unknown" };
-const SHAPE_TEXT = {
-	grows: "grows", slows: "grows more slowly", level: "levelled off", once: "all came at once",
-	falls: "rose and fell", unknown: "too short to say",
-};
-const TURNOVER_TEXT = { stays: "leaks", goes: "freed", table: "bounded", unknown: "may leak" };
-const END_TEXT = {
-	cut: "the stack goes on: more of it was not copied (--stack-bytes)",
-	lost: "the stack goes on: the caller is not known",
-	deep: "the stack goes on (--depth)",
-	elsewhere: "the stack goes on in other memory, which was not copied (--unwinder dwfl sees it)",
-};

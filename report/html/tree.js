@@ -133,14 +133,15 @@ class Tree {
 		return matched;
 	}
 
-	// A Uint8Array by row: 1 if its stack runs through @node.
+	// A Uint8Array by row of the table: 1 if its stack runs through @node.
 	rowsBelow(node) {
-		const below = new Uint8Array(this.name.length);
+		const below = new Uint8Array(this.name.length), found = new Uint8Array(rows.length);
 
 		below[node] = 1;
 		for (let i = node + 1; i < below.length; i++)
 			below[i] = below[this.parent[i]];
-		return Uint8Array.from(this.leaf, (leaf) => below[leaf]);
+		this.rows.forEach((part, i) => found[part.row] |= below[this.leaf[i]]);
+		return found;
 	}
 
 	text(node) {
@@ -158,10 +159,9 @@ class Tree {
 
 const trees = new Map();
 
-function treeOf(rows, order) {
-	const key = (rows === refRows ? "refs " : "rows ") + order;
+function treeOf(list, order) {
+	const of = trees.get(list) ?? {};
 
-	if (!trees.has(key))
-		trees.set(key, new Tree(rows, order));
-	return trees.get(key);
+	trees.set(list, of);
+	return of[order] ??= new Tree(list, order);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_frames: see json_frames.h. The strings of a pool are each there once, so their addresses identify them.
+ * json_frames: see json_frames.h. The strings of a pool are each there once, so their addresses identify
+ * them.
  */
 #include "report/json/json_frames.h"
 
@@ -14,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/grow.h"
 #include "report/json/json.h"
+#include "report/names/sitename.h"
 
 #define DOUBLE_HOLDS ((uint64_t)1 << 53)
 #define WHOLE_EACH 64	/* one string in so many is written whatever is before it */
@@ -87,6 +89,7 @@ void json_frames_number(struct json_frames *f, struct strbuf *sb, const struct s
 struct string {
 	const char *text;
 	size_t number;		/* in the order of their first use */
+	const struct summary_frame *function;	/* a frame that it is the function of; NULL: there is none */
 };
 
 struct strings {
@@ -96,7 +99,8 @@ struct strings {
 	struct addrmap number_of;	/* address -> number */
 };
 
-static int add_string(struct strings *t, const char *text)
+/* @function: of that frame; or NULL. */
+static int add_string(struct strings *t, const char *text, const struct summary_frame *function)
 {
 	size_t *at;
 	bool fresh;
@@ -108,8 +112,10 @@ static int add_string(struct strings *t, const char *text)
 		return -ENOMEM;
 	if (fresh) {
 		*at = t->n;
-		t->all[t->n++] = (struct string){ text, *at };
+		t->all[t->n++] = (struct string){ text, *at, NULL };
 	}
+	if (function)
+		t->all[*at].function = function;
 	return 0;
 }
 
@@ -139,9 +145,9 @@ static int collect_strings(struct strings *t, const struct json_frames *f)
 
 	addrmap_init(&t->number_of, sizeof(size_t));
 	for (size_t i = 0; i < f->n && r == 0; i++) {
-		r = add_string(t, f->all[i]->module);
-		r = r ? r : add_string(t, f->all[i]->function);
-		r = r ? r : add_string(t, f->all[i]->file);
+		r = add_string(t, f->all[i]->module, NULL);
+		r = r ? r : add_string(t, f->all[i]->function, f->all[i]);
+		r = r ? r : add_string(t, f->all[i]->file, NULL);
 	}
 	return r ? r : sort_strings(t);
 }
@@ -188,16 +194,38 @@ static void put_text(struct strbuf *sb, const char *text, size_t from, size_t n)
 	strbuf_json(sb, strbuf_str(&part));
 }
 
+/*
+ * How tables and graphs call it (report/names/sitename.h): 0 as it is; so many characters of it; or a name.
+ */
+static void put_short(struct strbuf *sb, const struct string *its)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+	size_t n;
+
+	if (its->function)
+		sitename_function(&name, its->function);
+	n = common_prefix(strbuf_str(&name), its->text);
+	strbuf_putc(sb, ',');
+	if (!name.len || !strcmp(strbuf_str(&name), its->text))
+		strbuf_putc(sb, '0');
+	else if (n == name.len)
+		strbuf_printf(sb, "%zu", n);
+	else
+		strbuf_json(sb, strbuf_str(&name));
+	sb->err = sb->err ? sb->err : strbuf_error(&name);
+}
+
 static void put_strings(const struct strings *t, struct strbuf *sb)
 {
 	json_list(sb, ",\n", "strings");
-	strbuf_puts(sb, "0,0,\"\"");
+	strbuf_puts(sb, "0,0,\"\",0");
 	for (size_t i = 0; i < t->n; i++) {
 		const char *text = t->all[i].text, *before = i % WHOLE_EACH ? t->all[i - 1].text : "";
 		size_t prefix = common_prefix(text, before), suffix = common_suffix(text, before, prefix);
 
 		strbuf_printf(sb, ",\n%zu,%zu,", prefix, suffix);
 		put_text(sb, text, prefix, strlen(text) - prefix - suffix);
+		put_short(sb, &t->all[i]);
 	}
 	strbuf_putc(sb, ']');
 }

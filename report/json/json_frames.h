@@ -6,18 +6,20 @@
  *
  *	"stack": [7, 3, 0]
  *	"frames": [address, module, function, file, line, inlined, address, module, ...]
- *	"strings": [0, 0, "", 0, 0, "shop::add(int)", 6, 5, "remove", ...]
+ *	"strings": [0, 0, "", 0, 0, 0, "shop::add(int)", 9, 6, 5, "remove", 12, ...]
  *	"modules": ["/usr/bin/svc", "8f0c...", "/usr/lib/libc.so.6", "", ...]
  *
  * A frame is six numbers, all in one list: a browser reads that sooner than a list of lists. The address is
- * that in the module, as an offset, or without a module that in the process; one that a double cannot hold is a
- * string, as in the JSON report. module, function and file are numbers of strings, of which number 0 is "";
- * inlined is 0 or 1. Linkage names are left out: these are for other programs. Of each module its path and its
- * build id, once.
+ * that in the module, as an offset, or without a module that in the process; one that a double cannot hold is
+ * a string, as in the JSON report. module, function and file are numbers of strings, of which number 0 is "";
+ * inlined is 0 or 1. Linkage names are left out: these are for other programs. Of each module its path and
+ * its build id, once.
  *
- * A string is three elements: how much of the string before it begins it, how much of that ends it, and what
+ * A string is four elements: how much of the string before it begins it, how much of that ends it, and what
  * is between: names of C++ are long, and have much in common with their neighbours when they are sorted. The
- * two numbers count ASCII characters. One string in a few has 0 and 0: where only one string is wanted, reading
+ * two numbers count ASCII characters. The fourth is what a function is called where there is little room
+ * (report/names/sitename.h): 0, if that is its name; the number of characters at the name's beginning; or a
+ * string. One string in a few has 0 and 0: where only one string is wanted, reading
  * begins there. Strings of different pools may be there twice.
  */
 #ifndef MM_JSON_FRAMES_H

@@ -56,6 +56,7 @@ static void book_fini(struct ledger_book *book)
 	objects_free(book->objects);
 	addrmap_fini(&book->gone);
 	addrmap_fini(&book->freed);
+	older_sizes_fini(&book->older);
 }
 
 void ledger_fini(struct ledger *l)
@@ -89,7 +90,8 @@ void ledger_fini(struct ledger *l)
 static size_t book_memory(const struct ledger_book *book)
 {
 	size_t sum = live_memory(book->live) + objects_memory(book->objects) + addrmap_memory(&book->gone) +
-		     addrmap_memory(&book->freed) + book->places_size * sizeof(*book->places);
+		     addrmap_memory(&book->freed) + older_sizes_memory(&book->older) +
+		     book->places_size * sizeof(*book->places);
 
 	for (size_t i = 0; i < book->nplaces; i++)
 		if (book->places[i].series.points)

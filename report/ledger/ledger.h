@@ -35,6 +35,7 @@
 #include "report/ledger/memories.h"
 #include "report/ledger/merged/merged.h"
 #include "report/ledger/objects.h"
+#include "report/ledger/older_sizes.h"
 #include "report/ledger/series.h"
 #include "report/ledger/verdict_list.h"
 #include "trace/defs.h"
@@ -87,6 +88,7 @@ struct ledger_book {
 	struct addrmap freed;
 	/* Addresses at which no older block or object exists any more, because an orphan has ended it. */
 	struct addrmap gone;
+	struct older_sizes older;	/* of those frees of older blocks whose size is known */
 };
 
 /* A block that is put aside (MMT_ASIDE). */

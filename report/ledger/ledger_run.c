@@ -70,6 +70,10 @@ static int take_run(struct ledger *l, const struct fact_run *run)
 		r = keep(l, run->writer, &l->run.writer);
 	if (r == 0)
 		r = keep(l, run->host, &l->run.host);
+	if (r == 0)
+		r = keep(l, run->engine, &l->run.engine);
+	if (r == 0)
+		r = keep(l, run->other, &l->run.other);
 	l->has_run = true;
 	return r;
 }
@@ -298,6 +302,18 @@ static int take_place(struct ledger *l, const struct fact *f)
 				: 0;
 }
 
+static int take_older(struct ledger *l, const struct fact *f)
+{
+	const struct older_freed freed = {
+		.size = f->place.size, .blocks = f->place.frees, .bytes = f->place.bytes,
+		.span_us = f->place.span_us, .points = f->place.points, .n = f->place.npoints,
+	};
+
+	if (l->defs.families[l->family].refs)
+		return -EINVAL;
+	return older_sizes_add(&l->books[l->family].older, l->now_us, &freed);
+}
+
 static int take_totals(struct ledger *l, const struct fact *f)
 {
 	l->frees += f->totals.old + f->totals.twice;
@@ -343,6 +359,8 @@ static int take(struct ledger *l, const struct fact *f)
 		return take_place(l, f);
 	case MMT_TOTALS:
 		return take_totals(l, f);
+	case MMT_OLDER:
+		return take_older(l, f);
 	case MMT_VERDICTS:
 		return ledger_take_verdicts(l, f->look);
 	case MMT_JUDGED:

@@ -124,9 +124,14 @@ void released_remove(struct released *r, taddr addr)
 	addrmap_del(&r->map, addr, NULL);
 }
 
+/* The memory goes, too: while hits are being lost it is cleared for each, and to clear it costs what it has. */
 void released_clear(struct released *r)
 {
-	addrmap_clear(&r->map);
+	if (!addrmap_count(&r->map))
+		return;
+	addrmap_fini(&r->map);
+	addrmap_init(&r->map, sizeof(struct entry));
+	r->hand = 0;
 }
 
 uint64_t released_forgotten(const struct released *r)

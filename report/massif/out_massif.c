@@ -164,6 +164,7 @@ int out_massif(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_massif = {
-	.name = "massif", .watch = out_massif, .has_freed = true,
+	.name = "massif", .what = "for ms_print and massif-visualizer",
+	.watch = out_massif, .has_freed = true,
 	.why_not = "it shows bytes over the time of one watch",
 };

@@ -152,6 +152,25 @@ static int make_one(struct ledger *l, const struct merge_run *run)
 	return r;
 }
 
+static bool is_same(const char *one, const char *other)
+{
+	return one && other && !strcmp(one, other);
+}
+
+/* What was asked for, if it is the same for all; and one reason that an engine could not be had. */
+static int keep_engine(struct merge *m, const struct ledger *l)
+{
+	struct fact_run *all = &m->all.run;
+
+	if (m->first && !is_same(all->engine, l->run.engine))
+		all->engine = NULL;
+	else if (!m->first && l->run.engine && !(all->engine = defs_string(&m->all.defs, l->run.engine)))
+		return -ENOMEM;
+	if (!all->other && l->run.other && !(all->other = defs_string(&m->all.defs, l->run.other)))
+		return -ENOMEM;
+	return 0;
+}
+
 static int add_ledger(struct merge *m, const struct merge_run *run, struct ledger *l)
 {
 	int r = refuse_sampling(m, run, l);
@@ -164,6 +183,9 @@ static int add_ledger(struct merge *m, const struct merge_run *run, struct ledge
 	r = refuse_again(m, run, l);
 	if (r < 0)
 		return r;
+	r = keep_engine(m, l);
+	if (r < 0)
+		return no_memory();
 	m->first = m->first ? m->first : run->paths[0];
 	m->all.run.sample_bytes = l->run.sample_bytes;
 	m->sampled = ledger_is_sampled(l);

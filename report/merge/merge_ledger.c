@@ -61,6 +61,37 @@ static int add_places(struct adder *a)
 	return r;
 }
 
+static int add_older_of(struct adder *a, uint32_t family)
+{
+	struct older_sizes *from = &a->from->books[family].older;
+	uint32_t to;
+	int r = older_sizes_pass(from, a->from->now_us);
+
+	if (r == 0)
+		r = merge_map_family(&a->map, family, &to);
+	for (size_t i = 0; i < from->n && r == 0; i++) {
+		const struct older_size *its = &from->all[i];
+		const struct older_freed freed = {
+			.size = its->size, .blocks = its->blocks, .bytes = its->bytes,
+			.span_us = series_span_us(&its->series), .points = its->series.points,
+			.n = its->series.points ? its->series.n : 0,
+		};
+
+		r = older_sizes_add(&a->into->books[to].older, a->into->now_us, &freed);
+	}
+	return r;
+}
+
+static int add_older(struct adder *a)
+{
+	int r = 0;
+
+	for (uint32_t f = 0; f < a->from->nbooks && r == 0; f++)
+		if (a->from->books[a->order->families[f]].older.n)
+			r = add_older_of(a, a->order->families[f]);
+	return r;
+}
+
 /* --- estimates --- */
 
 /* A process may have several of one stack: its code was loaded twice. */
@@ -264,6 +295,8 @@ static int add_all(struct adder *a)
 
 	if (r == 0)
 		r = add_places(a);
+	if (r == 0)
+		r = add_older(a);
 	if (r == 0)
 		r = add_samples(a);
 	if (r == 0)

@@ -155,14 +155,29 @@ static int add_twice(struct merge_map *m, const struct ledger_twice *from, struc
 
 /* --- counts, verdicts --- */
 
-/* Traps were planted for a part of the time: the smallest one, since others saw more. */
+static double worst_share(const struct ledger *l)
+{
+	const uint64_t all_us = l->counts[MMT_COUNT_WORST_US];
+
+	return all_us ? (double)l->counts[MMT_COUNT_WORST_STOPPED_US] / (double)all_us : 0;
+}
+
+/*
+ * Traps were planted for a part of the time: the smallest one, since others saw more. One thread was stopped
+ * for the largest part of its time.
+ */
 static void add_counts(const struct ledger *from, struct ledger *into)
 {
+	const bool worse = worst_share(from) > worst_share(into);
+	const uint64_t worst_us[] = { (worse ? from : into)->counts[MMT_COUNT_WORST_STOPPED_US],
+				      (worse ? from : into)->counts[MMT_COUNT_WORST_US] };
 	const uint64_t duty = from->counts[MMT_COUNT_DUTY_PPM], had = into->counts[MMT_COUNT_DUTY_PPM];
 
 	for (uint32_t i = 0; i < LEDGER_COUNTS; i++)
 		into->counts[i] += from->counts[i];
 	into->counts[MMT_COUNT_DUTY_PPM] = !had || (duty && duty < had) ? duty : had;
+	into->counts[MMT_COUNT_WORST_STOPPED_US] = worst_us[0];
+	into->counts[MMT_COUNT_WORST_US] = worst_us[1];
 }
 
 /* Of the whole process, where the census found all its blocks. */

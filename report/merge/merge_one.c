@@ -294,7 +294,7 @@ static int add_notes(struct ledger *l)
 			r = say(l, l->notes[i]);
 	for (size_t i = 0; i < l->look.fact.ndoubts && r == 0; i++)
 		r = say(l, l->look.fact.doubts[i]);
-	if (r == 0 && l->look.wanted && l->look.fact.why_not)
+	if (r == 0 && l->look.wanted && l->look.fact.why_not && l->held_blocks)
 		r = say(l, l->look.fact.why_not);
 	if (r == 0 && l->resizing)
 		r = say(l, BEING_RESIZED);

@@ -78,6 +78,20 @@ static void merge(struct summary_group *to, const struct summary_group *g)
 		to->youngest_s = g->youngest_s;
 }
 
+/* What a view owns is its own. */
+static struct summary_group copy_of(const struct summary_group *g, size_t index)
+{
+	struct summary_group own = *g;
+
+	own.series = NULL;
+	own.hangs = NULL;
+	own.shares = NULL;
+	own.npoints = own.nhangs = own.nshares = 0;
+	own.serial = index;
+	own.parts[g->verdict] = sum_of(g);
+	return own;
+}
+
 /* Add group @i of the summary to the group of the view whose index is at @at, or is going to be. */
 static int place(struct maker *mk, size_t i, size_t *at)
 {
@@ -87,14 +101,8 @@ static int place(struct maker *mk, size_t i, size_t *at)
 	if (*at == NONE) {
 		*at = mk->view->ngroups++;
 		to = &mk->view->groups[*at];
-		*to = *g;
-		to->series = NULL;
-		to->hangs = NULL;
-		to->shares = NULL;
-		to->npoints = to->nhangs = to->nshares = 0;
+		*to = copy_of(g, *at);
 		to->split = false;
-		to->serial = *at;
-		memset(to->parts, 0, sizeof(to->parts));
 	} else {
 		to = &mk->view->groups[*at];
 		merge(to, g);
@@ -308,9 +316,18 @@ static int lost_with(struct maker *mk)
 
 /* --- growth --- */
 
+/* A trace may have more lost with a group than the group has. */
 static uint64_t share_of(uint64_t bytes, double share)
 {
+	if (!(share > 0))
+		return 0;
 	return share < 1 ? (uint64_t)(share * (double)bytes) : bytes;
+}
+
+/* Behind the first @i points: before the first one none of the older blocks was freed. */
+static uint64_t older_at(const struct growth_point *points, size_t n, size_t i)
+{
+	return n ? points[i ? i - 1 : 0].older : 0;
 }
 
 /* To the group's series add @share of another one: what is live at each point of either. */
@@ -329,6 +346,7 @@ static int add_series(struct summary_group *g, const struct growth_point *points
 		b += next_b;
 		sum[k].seconds = next_a ? own[a - 1].seconds : points[b - 1].seconds;
 		sum[k].bytes = (a ? own[a - 1].bytes : 0) + (b ? share_of(points[b - 1].bytes, share) : 0);
+		sum[k].older = older_at(own, g->npoints, a) + share_of(older_at(points, n, b), share);
 	}
 	free(own);
 	g->series = sum;
@@ -371,7 +389,8 @@ static void classify(const struct maker *mk, struct summary_group *g)
 static int add_own_series(struct maker *mk, const struct source *source, const struct summary_group *g)
 {
 	const size_t lost = mk->lost[source->stack];
-	double own = source->own && source->to != lost ? (double)source->own / (double)g->bytes : 0;
+	const bool apart = source->own && lost != NONE && source->to != lost;
+	const double own = apart ? (double)source->own / (double)g->bytes : 0;
 	int r = add_series(&mk->view->groups[source->to], g->series, g->npoints, 1 - own);
 
 	if (r == 0 && own > 0)
@@ -413,6 +432,23 @@ static int make(struct maker *mk, struct by_stack *out)
 	for (size_t i = 0; i < mk->s->ngroups && r == 0; i++)
 		out->index_of[i] = summary_index(&out->view, mk->sources[i].to);
 	return r;
+}
+
+int by_stack_copy(const struct summary *s, struct by_stack *out)
+{
+	const size_t n = s->ngroups + 1;
+
+	*out = (struct by_stack){ .view = *s };
+	out->view.groups = calloc(n, sizeof(*out->view.groups));
+	out->view.index_of = calloc(n, sizeof(*out->view.index_of));
+	out->index_of = calloc(n, sizeof(*out->index_of));
+	if (!out->view.groups || !out->view.index_of || !out->index_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->ngroups; i++) {
+		out->view.groups[i] = copy_of(&s->groups[i], i);
+		out->view.index_of[i] = out->index_of[i] = i;
+	}
+	return 0;
 }
 
 int by_stack_make(const struct summary *s, struct by_stack *out)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * by_stack: a summary as the text report shows it. A group of the summary is one stack and one verdict, so
- * one leak is several of them: definitely lost blocks, possibly lost ones, young ones that are still
- * reachable. Here it is one:
+ * by_stack: the groups of a summary as rows (report/names/rows.h has what else belongs to a row). A group of the
+ * summary is one stack and one verdict, so one leak is several of them: definitely lost blocks, possibly lost ones,
+ * young ones that are still reachable. Here it is one:
  *
  *	lost	what is definitely or possibly lost of a stack, and what is indirectly lost with it if the same
  *		stack allocated it
@@ -34,6 +34,8 @@ struct by_stack {
 
 /* Of the sorted summary @s, which must outlive @out. 0 or -ENOMEM; by_stack_fini in any case. */
 must_check int by_stack_make(const struct summary *s, struct by_stack *out);
+/* Likewise, but a view with each group as it is: of a scan. */
+must_check int by_stack_copy(const struct summary *s, struct by_stack *out);
 void by_stack_fini(struct by_stack *b);
 
 #endif

@@ -12,7 +12,9 @@
 
 void format_count(struct strbuf *sb, uint64_t n, const char *what)
 {
-	strbuf_printf(sb, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
+	strbuf_printf(sb, "%" PRIu64 " ", n);
+	strbuf_text(sb, what);
+	strbuf_puts(sb, n == 1 ? "" : "s");
 }
 
 void format_size(struct strbuf *sb, uint64_t bytes)

@@ -26,3 +26,8 @@ const size_t *groupmap_find(const struct groupmap *m, uint32_t family, uint32_t 
 {
 	return addrmap_get(&m->of, key_of(family, stack, verdict));
 }
+
+bool groupmap_is_apart(const struct groupmap *m, uint32_t family, taddr addr)
+{
+	return family < m->nfamilies && addrmap_get(&m->apart[family], addr);
+}

@@ -22,7 +22,8 @@
 /* Since when the bytes are about what they are at the end. */
 static double level_since(const struct growth_envelope *c)
 {
-	double now = (double)envelope_last(c), swing = 1.1 * envelope_breath(c), slack = 0.01 * now;
+	double now = (double)envelope_last(c), swing = 1.1 * envelope_breath(c),
+	       slack = 0.01 * envelope_new(c);
 
 	if (swing > slack && swing < 0.4 * now && !envelope_only_rises(c))
 		slack = swing;
@@ -32,7 +33,7 @@ static double level_since(const struct growth_envelope *c)
 /* The longest time, until @seconds, in which the floor did not rise, between two rises. */
 static double longest_rest(const struct growth_envelope *c, double seconds)
 {
-	double rose = -1, longest = 0, step = 0.01 * (double)envelope_last(c);
+	double rose = -1, longest = 0, step = 0.01 * envelope_new(c);
 	uint64_t at = c->base < envelope_floor(c, 0) ? c->base : envelope_floor(c, 0);
 
 	for (size_t i = 0; i < c->n && c->p[i].seconds <= seconds; i++) {
@@ -88,6 +89,9 @@ static bool judge_once(const struct growth_envelope *c, struct growth *out)
 	       to = envelope_above(c, 0.95 * now);
 	double run = c->end - c->start, few = 3.01 * (c->p[0].seconds - c->start);
 
+	/* what replaces older blocks came when these went, not at the start */
+	if ((double)c->p[0].older > 0.05 * now)
+		return false;
 	if (to - from > (AT_ONCE * run > few ? AT_ONCE * run : few) || c->end - to < TOO_LATE * run)
 		return false;
 	if ((double)envelope_top(c, c->end) > 1.05 * now || creeps(c))
@@ -139,7 +143,7 @@ static bool may_be_chance(const struct growth_envelope *c, double added)
 /* Compared to the live bytes, to the ups and downs before, and to chance. */
 static bool is_hardly_anything(const struct growth_envelope *c, double added)
 {
-	if (added < HARDLY * (double)envelope_last(c))
+	if (added < HARDLY * envelope_new(c))
 		return true;
 	return !envelope_only_rises(c) && (added < 1.5 * envelope_breath(c) || may_be_chance(c, added));
 }
@@ -149,7 +153,7 @@ static void judge_unknown(const struct growth_envelope *c, struct growth *out)
 {
 	*out = (struct growth){
 		.shape = GROWTH_UNKNOWN,
-		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute((double)envelope_last(c), c->end),
+		.bytes_per_minute = c->end < MIN_SECONDS ? 0 : per_minute(envelope_new(c), c->end),
 	};
 }
 
@@ -167,7 +171,7 @@ static size_t falls_between(const struct growth_envelope *c, size_t from, size_t
 	size_t falls = 0;
 
 	for (size_t i = from ? from : 1; i < to; i++)
-		falls += (double)c->p[i - 1].bytes - (double)c->p[i].bytes >= by;
+		falls += (double)growth_sum(&c->p[i - 1]) - (double)growth_sum(&c->p[i]) >= by;
 	return falls;
 }
 
@@ -177,7 +181,7 @@ static double largest_rise(const struct growth_envelope *c)
 	double largest = 0;
 
 	for (size_t i = 1; i < c->n; i++)
-		largest = fmax(largest, (double)c->p[i].bytes - (double)c->p[i - 1].bytes);
+		largest = fmax(largest, (double)growth_sum(&c->p[i]) - (double)growth_sum(&c->p[i - 1]));
 	return largest;
 }
 
@@ -190,8 +194,8 @@ static struct bounds bounds_between(const struct growth_envelope *c, size_t from
 	struct bounds b = { INFINITY, 0 };
 
 	for (size_t i = from; i < to; i++) {
-		b.least = fmin(b.least, (double)c->p[i].bytes);
-		b.most = fmax(b.most, (double)c->p[i].bytes);
+		b.least = fmin(b.least, (double)growth_sum(&c->p[i]));
+		b.most = fmax(b.most, (double)growth_sum(&c->p[i]));
 	}
 	return b;
 }
@@ -208,7 +212,7 @@ static bool swings(const struct growth_envelope *c, double *since)
 	struct bounds before, now = bounds_between(c, half, c->n);
 	size_t falls_before, falls_now;
 
-	while (first < half && (double)c->p[first].bytes < now.most - slack)
+	while (first < half && (double)growth_sum(&c->p[first]) < now.most - slack)
 		first++;
 	before = bounds_between(c, first, half);
 	falls_before = falls_between(c, first, half, height / 2);
@@ -254,7 +258,7 @@ static void judge_falling(const struct growth_envelope *c, struct growth *out)
 	size_t i = 0;
 
 	/* the maximum may be what it began with: then the flush began before */
-	while (i < c->n && c->p[i].bytes != most)
+	while (i < c->n && growth_sum(&c->p[i]) != most)
 		i++;
 	if (i < c->n)
 		peak = c->p[i].seconds;
@@ -274,11 +278,11 @@ static size_t last_flush(const struct growth_envelope *c)
 	size_t flush = c->n;
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->p[i].bytes >= most / 2 + most % 2) {
-			most = c->p[i].bytes > most ? c->p[i].bytes : most;
+		if (growth_sum(&c->p[i]) >= most / 2 + most % 2) {
+			most = growth_sum(&c->p[i]) > most ? growth_sum(&c->p[i]) : most;
 			continue;
 		}
-		most = c->p[i].bytes;
+		most = growth_sum(&c->p[i]);
 		flush = i;
 	}
 	return flush;
@@ -305,7 +309,7 @@ static void judge_from_flush(const struct growth_envelope *c, size_t flush, stru
 {
 	const double before = (double)envelope_top(c, c->p[flush].seconds);
 	const struct growth_envelope rest = {
-		&c->p[flush + 1], c->n - flush - 1, c->p[flush].seconds, c->end, c->p[flush].bytes, c->chance,
+		&c->p[flush + 1], c->n - flush - 1, c->p[flush].seconds, c->end, growth_sum(&c->p[flush]), c->chance,
 	};
 
 	if (rest.start <= c->start + (c->end - c->start) * LAST_PART && rest.n >= MIN_POINTS)
@@ -316,28 +320,53 @@ static void judge_from_flush(const struct growth_envelope *c, size_t flush, stru
 		judge_falling(c, out);
 }
 
+/* How much may be live by chance, if @kept blocks of @bytes stayed, and others of their size came and went. */
+static double chance_of(uint64_t kept, double bytes, double turnover)
+{
+	return kept ? 2 * sqrt(fmin(turnover, (double)kept)) * bytes / (double)kept : 0;
+}
+
+static void classify(const struct growth_envelope *c, double seconds, struct growth *out)
+{
+	const size_t flush = last_flush(c);
+
+	if (seconds < MIN_SECONDS || c->n < MIN_POINTS)
+		judge_unknown(c, out);
+	else if (flush < c->n)
+		judge_from_flush(c, flush, out);
+	else
+		judge(c, out);
+}
+
+/* What came for older blocks, over the last part. */
+static double replaced(const struct growth_point *points, size_t n)
+{
+	const double end = points[n - 1].seconds, from = end * (1 - LAST_PART);
+	size_t i = 0;
+
+	while (i + 1 < n && points[i].seconds < from)
+		i++;
+	return per_minute((double)points[i].older - (double)points[n - 1].older, end - points[i].seconds);
+}
+
 void growth_classify(const struct growth_point *points, size_t n, double seconds, uint64_t allocs,
 		  uint64_t frees, struct growth *out)
 {
-	struct growth_envelope c = { points, n, 0, n ? points[n - 1].seconds : 0, 0, 0 };
+	struct growth_envelope c = { points, n, 0, n ? points[n - 1].seconds : 0, n ? points[0].older : 0, 0 };
+	const double bytes = n ? (double)points[n - 1].bytes : 0, older = (double)c.base;
 	uint64_t kept = allocs > frees ? allocs - frees : 0;
-	size_t flush;
+	double older_blocks = bytes > 0 ? older * (double)kept / bytes : 0;
 
 	*out = (struct growth){ .shape = GROWTH_UNKNOWN };
 	if (!n || !envelope_top(&c, c.end))
 		return;
-	if (kept)
-		c.chance = 2 * sqrt((double)(frees < kept ? frees : kept)) * (double)envelope_last(&c) /
-			   (double)kept;
-	flush = last_flush(&c);
-	if (seconds < MIN_SECONDS || n < MIN_POINTS)
+	c.chance = chance_of(kept, bytes, (double)frees + older_blocks);
+	classify(&c, seconds, out);
+	if (growth_rises(out) && (double)kept - older_blocks < MIN_BLOCKS)
 		judge_unknown(&c, out);
-	else if (flush < n)
-		judge_from_flush(&c, flush, out);
-	else
-		judge(&c, out);
-	if (growth_rises(out) && kept < MIN_BLOCKS)
-		judge_unknown(&c, out);
+	if (older > 0)
+		out->replaced_per_minute = replaced(points, n);
+	out->mostly_replaces = older > bytes / 2;
 }
 
 void growth_see_ages(struct growth *g, double seconds, uint64_t frees, uint64_t blocks, double youngest_s)
@@ -348,13 +377,18 @@ void growth_see_ages(struct growth *g, double seconds, uint64_t frees, uint64_t 
 		g->shape = GROWTH_LEVEL;
 	else if (g->shape == GROWTH_ONCE && blocks && last < g->since_s)
 		g->since_s = last;
-	else if (g->shape == GROWTH_LEVEL && blocks && !frees)
+	else if (g->shape == GROWTH_LEVEL && blocks && !frees && !growth_only_replaces(g))
 		g->since_s = last;
 }
 
 bool growth_rises(const struct growth *g)
 {
 	return g->shape == GROWTH_GROWS || g->shape == GROWTH_SLOWS;
+}
+
+bool growth_only_replaces(const struct growth *g)
+{
+	return g->shape == GROWTH_LEVEL && g->replaced_per_minute > 0 && g->mostly_replaces;
 }
 
 bool growth_goes_on(const struct growth *g)
@@ -365,21 +399,10 @@ bool growth_goes_on(const struct growth *g)
 const char *growth_name(enum growth_shape shape)
 {
 	static const char *const names[] = {
-#define X(upper, lower, text) #lower,
+#define X(upper, lower) #lower,
 		GROWTH_SHAPES(X)
 #undef X
 	};
 
 	return names[shape];
-}
-
-const char *growth_text(enum growth_shape shape)
-{
-	static const char *const texts[] = {
-#define X(upper, lower, text) text,
-		GROWTH_SHAPES(X)
-#undef X
-	};
-
-	return texts[shape];
 }

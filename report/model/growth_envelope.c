@@ -3,7 +3,14 @@
 
 uint64_t envelope_last(const struct growth_envelope *c)
 {
-	return c->p[c->n - 1].bytes;
+	return growth_sum(&c->p[c->n - 1]);
+}
+
+double envelope_new(const struct growth_envelope *c)
+{
+	const double more = (double)envelope_last(c) - (double)c->p[0].older;
+
+	return more > 0 ? more : 0;
 }
 
 uint64_t envelope_top(const struct growth_envelope *c, double seconds)
@@ -11,8 +18,8 @@ uint64_t envelope_top(const struct growth_envelope *c, double seconds)
 	uint64_t most = c->base;
 
 	for (size_t i = 0; i < c->n && c->p[i].seconds <= seconds; i++)
-		if (c->p[i].bytes > most)
-			most = c->p[i].bytes;
+		if (growth_sum(&c->p[i]) > most)
+			most = growth_sum(&c->p[i]);
 	return most;
 }
 
@@ -21,8 +28,8 @@ uint64_t envelope_floor(const struct growth_envelope *c, size_t i)
 	uint64_t least = envelope_last(c);
 
 	for (; i < c->n; i++)
-		if (c->p[i].bytes < least)
-			least = c->p[i].bytes;
+		if (growth_sum(&c->p[i]) < least)
+			least = growth_sum(&c->p[i]);
 	return least;
 }
 
@@ -38,17 +45,17 @@ size_t envelope_point(const struct growth_envelope *c, double seconds)
 double envelope_bytes(const struct growth_envelope *c, double seconds)
 {
 	size_t i = envelope_point(c, seconds);
-	double from = i ? c->p[i - 1].seconds : c->start, held = (double)(i ? c->p[i - 1].bytes : c->base);
+	double from = i ? c->p[i - 1].seconds : c->start, held = (double)(i ? growth_sum(&c->p[i - 1]) : c->base);
 	double span = c->p[i].seconds - from;
 
-	return span > 0 ? held + ((double)c->p[i].bytes - held) * (seconds - from) / span : held;
+	return span > 0 ? held + ((double)growth_sum(&c->p[i]) - held) * (seconds - from) / span : held;
 }
 
 double envelope_above(const struct growth_envelope *c, double bytes)
 {
 	size_t i = c->n;
 
-	while (i > 0 && (double)c->p[i - 1].bytes >= bytes)
+	while (i > 0 && (double)growth_sum(&c->p[i - 1]) >= bytes)
 		i--;
 	return i < c->n ? c->p[i].seconds : c->end;
 }
@@ -77,9 +84,9 @@ double envelope_added(const struct growth_envelope *c, double seconds)
 
 uint64_t envelope_held(const struct growth_envelope *c, size_t i)
 {
-	uint64_t next = i + 1 < c->n ? c->p[i + 1].bytes : c->p[i].bytes;
+	uint64_t next = i + 1 < c->n ? growth_sum(&c->p[i + 1]) : growth_sum(&c->p[i]);
 
-	return next < c->p[i].bytes ? next : c->p[i].bytes;
+	return next < growth_sum(&c->p[i]) ? next : growth_sum(&c->p[i]);
 }
 
 double envelope_breath(const struct growth_envelope *c)
@@ -87,10 +94,10 @@ double envelope_breath(const struct growth_envelope *c)
 	uint64_t most = 0, deepest = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->p[i].bytes > most)
-			most = c->p[i].bytes;
-		if (most - c->p[i].bytes > deepest)
-			deepest = most - c->p[i].bytes;
+		if (growth_sum(&c->p[i]) > most)
+			most = growth_sum(&c->p[i]);
+		if (most - growth_sum(&c->p[i]) > deepest)
+			deepest = most - growth_sum(&c->p[i]);
 	}
 	return (double)deepest;
 }

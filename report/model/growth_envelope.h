@@ -24,12 +24,15 @@ struct growth_envelope {
 	const struct growth_point *p;
 	size_t n;
 	double start, end;	/* seconds */
-	uint64_t base;		/* bytes at the start */
+	uint64_t base;		/* bytes at the start; all bytes are sums (growth_sum) */
 	double chance;		/* bytes that may come and go by chance, if blocks are also freed */
 };
 
 /* Bytes at the end. */
 uint64_t envelope_last(const struct growth_envelope *c);
+
+/* Of these, what is more than older blocks that were there at the start: those are only replaced. */
+double envelope_new(const struct growth_envelope *c);
 
 /* Most bytes of the points until @seconds. */
 uint64_t envelope_top(const struct growth_envelope *c, double seconds);

@@ -25,6 +25,7 @@ struct merged_refs {
 	size_t nnets;
 	int64_t least, most;
 	size_t order;			/* the position of the largest group */
+	size_t number;			/* only in rows (report/names/rows.h): the n of its [n] */
 };
 
 /*

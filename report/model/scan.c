@@ -141,11 +141,6 @@ bool scan_allocator_is_other(const struct scan_report *r)
 	return !r->heap.known && (r->heap.other || !r->core || !r->memory.missing);
 }
 
-const char *scan_verdict_text(enum verdict v)
-{
-	return v == VERDICT_UNKNOWN ? "in use" : verdict_text(v);
-}
-
 const char *scan_place_name(enum scan_place place)
 {
 	static const char *const names[] = {

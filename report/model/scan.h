@@ -169,8 +169,6 @@ void scan_account(const struct scan_heap *heap, struct scan_account *out);
 /* Are no blocks listed because of the allocator? Not if memory is missing in a core: that may be why. */
 bool scan_allocator_is_other(const struct scan_report *r);
 
-/* "definitely lost", as valgrind says it. */
-const char *scan_verdict_text(enum verdict v);
 /* "block", "register", ...: as in the JSON report. */
 const char *scan_place_name(enum scan_place place);
 

@@ -63,4 +63,13 @@ const char *summary_stack_end_text(enum summary_stack_end end);	/* a sentence; "
  */
 int stack_compare(const struct stack_view *a, const struct stack_view *b);
 
+/* What distinguishes a stack from others whose rows would look the same (report/names/apart.h). */
+enum apart_by { APART_NOTHING, APART_WRAPPER, APART_LINE, APART_CALLER };
+
+struct apart {
+	enum apart_by by;
+	size_t frame;		/* of by: an index into the whole stack */
+	bool arguments;		/* in addition to by, or alone */
+};
+
 #endif

@@ -29,6 +29,12 @@ bool stop_share_of_hitting(const struct summary_run *run, struct stop_share *out
 	return run->hitting_stopped / run->hitting_seconds >= all;
 }
 
+bool stop_share_of_worst(const struct summary_run *run, struct stop_share *out)
+{
+	*out = (struct stop_share){ 1, fmin(run->worst_stopped, run->worst_seconds), run->worst_seconds };
+	return run->worst_seconds > 0 && !summary_is_sampled(run);
+}
+
 bool stop_share_first(const struct summary_run *run, struct stop_share *out)
 {
 	return stop_share_of_hitting(run, out) || stop_share_of_all(run, out);

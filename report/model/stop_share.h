@@ -22,6 +22,12 @@ bool stop_share_of_all(const struct summary_run *run, struct stop_share *out);
 /* Of the threads that hit traps. False: these are nearly all threads, or the share is not known. */
 bool stop_share_of_hitting(const struct summary_run *run, struct stop_share *out);
 
+/*
+ * Of the thread that the watch has cost most: stopped_s is for how long it was stopped, or, where the kernel takes
+ * the hits, at least how long its probes took. False: it is not known, or a budget says what the watch has cost.
+ */
+bool stop_share_of_worst(const struct summary_run *run, struct stop_share *out);
+
 /* The one that is shown first: of the threads that hit traps, or of all. */
 bool stop_share_first(const struct summary_run *run, struct stop_share *out);
 

@@ -134,6 +134,9 @@ struct summary_group {
 	 * There split_from is the next group of the stack, after the last one the first.
 	 */
 	struct summary_sum parts[VERDICT_COUNT], uncounted;
+	/* Only in rows (report/names/rows.h): the n of its [n]; and what tells its name from those of other rows. */
+	size_t number;
+	struct apart apart;
 	struct growth growth;
 	struct growth_point *series;	/* live bytes, the last point at the run's end */
 	size_t npoints;
@@ -291,6 +294,8 @@ struct summary_run {
 	const char *host;		/* the name of the machine; NULL: not known */
 	const char *frontend;	/* "ptrace", "uprobe", "gdb" */
 	const char *mode;	/* "exact", "sampled", "sampled-bytes" */
+	const char *engine;	/* that was asked for: "ptrace", "uprobe", "auto"; NULL: none, or not known */
+	const char *other;	/* why it could not be by the other engine; NULL: it could, as far as is known */
 	uint64_t sample_bytes;	/* one byte in so many was sampled, and numbers are estimates; 0: no such run */
 	/*
 	 * Share of the time in which traps were planted: 1 if exact; sampled: the mean over sites that were
@@ -307,6 +312,12 @@ struct summary_run {
 	double thread_seconds;	/* all the time of its threads, summed over them; 0: not known */
 	uint64_t hitting;	/* threads that called a watched function; */
 	double hitting_seconds, hitting_stopped;	/* their time since then; of it, stopped */
+	/*
+	 * Of the thread that was stopped longest: its time since its first call; of it, stopped. With the kernel's
+	 * probes no thread is stopped: it is what the probes took at least, and probed_seconds that of all threads.
+	 */
+	double worst_seconds, worst_stopped;
+	double probed_seconds;
 	/* bytes of code that the kernel has copied since traps were written there: no growth of the program */
 	uint64_t code_copied;
 	struct summary_lost *lost;
@@ -332,6 +343,7 @@ struct summary_totals {
 	uint64_t unmatched_frees;	/* of blocks older than the run: no error */
 	uint64_t double_frees;
 	uint64_t live_blocks, live_bytes;
+	uint64_t older_blocks, older_bytes;	/* of unmatched_frees, those whose size is known */
 };
 
 struct lookup;
@@ -423,13 +435,23 @@ void summary_add_suppression(struct summary *s, const struct summary_suppression
  */
 void summary_sort(struct summary *s);
 
-/* The sections of a report, in their order; sampled runs have others. */
+/*
+ * The sections of a report, in their order (number, name in JSON); sampled runs have others.
+ *
+ *	lost		no pointer leads to it any more; or possibly lost, and growing
+ *	growing		or perhaps growing
+ *	live
+ *	indirect	indirectly lost: reported with the groups with which it is lost
+ */
+#define SUMMARY_SECTIONS(X) X(LOST, lost) X(GROWING, growing) X(KEPT, live) X(HELD, indirect)
+
 enum summary_section {
-	SUMMARY_LOST,		/* no pointer leads to it any more; or possibly lost, and growing */
-	SUMMARY_GROWING,	/* or perhaps growing */
-	SUMMARY_KEPT,
-	SUMMARY_HELD,		/* indirectly lost: reported with the groups with which it is lost */
+#define X(upper, lower) SUMMARY_##upper,
+	SUMMARY_SECTIONS(X)
+#undef X
 };
+
+const char *summary_section_name(enum summary_section section);
 
 enum summary_section summary_section(const struct summary *s, const struct summary_group *g);
 
@@ -439,13 +461,20 @@ enum summary_section summary_section(const struct summary *s, const struct summa
  */
 const struct summary_group *summary_grows_instead(const struct summary *s, const struct summary_group *g);
 
+/* It came for older blocks of its sizes, and without verdicts that may be chance, beside a leak. */
+bool summary_may_leak(const struct summary *s, const struct growth *g);
+
 /* The index of the group with this serial number, when @s is sorted. */
 size_t summary_index(const struct summary *s, size_t serial);
 
 /* Definitely lost ones come first, then possibly lost, then indirectly lost, then the rest. */
 int summary_rank(enum verdict v);
+enum verdict summary_verdict_at(int rank);	/* from 0 to VERDICT_COUNT - 1 */
 /* Is it lost, or may it be? */
 bool summary_is_lost(enum verdict v);
+
+/* How many older blocks were freed whose size is not known. */
+uint64_t summary_older_unknown(const struct summary_totals *t);
 /* A lost group's bytes, and those that are lost with it. */
 uint64_t summary_weight(const struct summary_group *g);
 
@@ -547,5 +576,8 @@ bool summary_memory_ended(const struct summary *s, const struct summary_memory *
 
 /* How much of that live watched blocks explain; in a sampled run as estimated, with what may stay live. */
 uint64_t summary_memory_explained(const struct summary *s);
+
+/* Which part of a processor's time the process used in the watch: more than 1 with several threads; -1: not known. */
+double summary_busy(const struct summary *s);
 
 #endif

@@ -43,6 +43,16 @@ int64_t summary_memory_growth(const struct summary_memory *m)
 	return (int64_t)(own(&m->points[m->npoints - 1]) - own(&m->points[0]));
 }
 
+double summary_busy(const struct summary *s)
+{
+	const struct summary_memory *m = summary_memory_of_target(s);
+	const struct memory_point *first = m ? &m->points[0] : NULL, *last = m ? &m->points[m->npoints - 1] : NULL;
+
+	if (!m || !last->busy_us || last->busy_us < first->busy_us || last->at_us <= first->at_us)
+		return -1;
+	return (double)(last->busy_us - first->busy_us) / (double)(last->at_us - first->at_us);
+}
+
 /* All processes are looked at at the same times: a process without the last time had ended. */
 bool summary_memory_ended(const struct summary *s, const struct summary_memory *m)
 {

@@ -22,9 +22,23 @@ int summary_rank(enum verdict v)
 	return ranks[v];
 }
 
+enum verdict summary_verdict_at(int rank)
+{
+	enum verdict v = 0;
+
+	while (summary_rank(v) != rank && v + 1 < VERDICT_COUNT)
+		v++;
+	return v;
+}
+
 bool summary_is_lost(enum verdict v)
 {
 	return v == VERDICT_DEFINITE || v == VERDICT_POSSIBLE || v == VERDICT_INDIRECT;
+}
+
+uint64_t summary_older_unknown(const struct summary_totals *t)
+{
+	return t->unmatched_frees > t->older_blocks ? t->unmatched_frees - t->older_blocks : 0;
 }
 
 uint64_t summary_weight(const struct summary_group *g)
@@ -41,7 +55,25 @@ enum summary_section summary_section(const struct summary *s, const struct summa
 	if (g->verdict == VERDICT_DEFINITE || g->parts[VERDICT_DEFINITE].blocks ||
 	    (g->verdict == VERDICT_POSSIBLE && (!timed || growth_rises(&g->growth))))
 		return SUMMARY_LOST;
-	return timed && growth_goes_on(&g->growth) ? SUMMARY_GROWING : SUMMARY_KEPT;
+	if (timed && (growth_goes_on(&g->growth) || summary_may_leak(s, &g->growth)))
+		return SUMMARY_GROWING;
+	return SUMMARY_KEPT;
+}
+
+bool summary_may_leak(const struct summary *s, const struct growth *g)
+{
+	return growth_only_replaces(g) && !s->run.verdicts.known;
+}
+
+const char *summary_section_name(enum summary_section section)
+{
+	static const char *const names[] = {
+#define X(upper, lower) [SUMMARY_##upper] = #lower,
+		SUMMARY_SECTIONS(X)
+#undef X
+	};
+
+	return names[section];
 }
 
 /* --- groups of a sampled run --- */
@@ -133,11 +165,19 @@ static int compare_sections(const struct summary *s, const struct summary_group 
 	return of_a == SUMMARY_GROWING ? compare_rates(&a->growth, &b->growth) : 0;
 }
 
+static bool is_gone(const struct summary_group *g)
+{
+	return !g->blocks && !g->kind.indirect_blocks;
+}
+
 static int compare_groups(const void *pa, const void *pb, void *ctx)
 {
 	const struct summary_group *a = pa, *b = pb;
 	int order = compare_families(ctx, a->family, b->family);
 
+	/* those of which nothing is live are in no table: what is has the same number with and without them */
+	if (!order && !a->sampled && !b->sampled)
+		order = (int)is_gone(a) - (int)is_gone(b);
 	if (!order && (a->sampled || b->sampled))
 		order = compare_sampled(a, b);
 	else if (!order)

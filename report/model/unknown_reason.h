@@ -34,6 +34,7 @@ enum unknown_reason {
 #define X(upper, lower) UNKNOWN_##upper,
 	UNKNOWN_REASONS(X)
 #undef X
+	UNKNOWN_COUNT
 };
 
 /* UNKNOWN_NONE: it is known. */

@@ -2,10 +2,12 @@
 /* apart: see apart.h. */
 #include "report/names/apart.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/names/shortname.h"
+#include "report/names/sitename.h"
 
 static bool same_text(const char *a, const char *b)
 {
@@ -37,17 +39,6 @@ static bool same_short_name(const struct summary_frame *a, const struct summary_
 static bool same_line(const struct summary_frame *a, const struct summary_frame *b)
 {
 	return same_text(a->file, b->file) && a->line == b->line;
-}
-
-static bool same_row(const struct summary_group *a, const struct summary_group *b)
-{
-	const struct summary_frame *fa, *fb;
-
-	if (a->stack.wrappers >= a->stack.depth || b->stack.wrappers >= b->stack.depth)
-		return false;
-	fa = &a->stack.frames[a->stack.wrappers];
-	fb = &b->stack.frames[b->stack.wrappers];
-	return same_line(fa, fb) && same_text(a->tag, b->tag) && same_short_name(fa, fb);
 }
 
 typedef bool same_frames(const struct summary_frame *, const struct summary_frame *);
@@ -98,23 +89,91 @@ static struct apart from_other(const struct stack_view *a, const struct stack_vi
 	return out;
 }
 
-void apart_find(const struct summary_group *const *rows, size_t n, struct apart *out)
+/* --- which rows look the same --- */
+
+/* A row, and what a table shows of it if nothing distinguishes it. */
+struct look {
+	const struct summary_group *row;
+	struct apart *apart;
+	const struct summary_frame *first;
+	char *name;
+};
+
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static int compare_looks(const void *pa, const void *pb)
+{
+	const struct look *a = pa, *b = pb;
+	int order = strcmp(a->name, b->name);
+
+	if (!order)
+		order = compare_texts(a->first->file, b->first->file);
+	if (!order)
+		order = a->first->line - b->first->line;
+	return order ? order : compare_texts(a->row->tag, b->row->tag);
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	const struct look *a = pa, *b = pb;
+	int order = compare_looks(a, b);
+
+	return order ? order : a->apart < b->apart ? -1 : a->apart > b->apart;
+}
+
+static int look_at(const struct summary_group *row, struct apart *apart, struct look *look)
+{
+	cleanup_strbuf struct strbuf name = STRBUF_INIT;
+
+	look->row = row;
+	look->apart = apart;
+	look->first = &row->stack.frames[row->stack.wrappers];
+	sitename_function(&name, look->first);
+	look->name = strbuf_steal(&name);
+	return look->name ? 0 : -ENOMEM;
+}
+
+static void tell_apart(const struct look *looks, size_t n)
 {
 	const size_t compared = n < APART_MAX ? n : APART_MAX;
 
-	for (size_t i = 0; i < n; i++) {
-		out[i] = (struct apart){ .by = APART_NOTHING };
-		for (size_t j = 0; j < compared && i < compared; j++) {
-			struct apart other;
+	for (size_t i = 0; i < compared; i++)
+		for (size_t j = 0; j < compared; j++) {
+			struct apart *out = looks[i].apart, other;
 
-			if (i == j || !same_row(rows[i], rows[j]))
+			if (i == j)
 				continue;
-			other = from_other(&rows[i]->stack, &rows[j]->stack);
-			out[i].arguments |= other.arguments;
-			if (other.by < out[i].by || (other.by == out[i].by && other.frame <= out[i].frame))
+			other = from_other(&looks[i].row->stack, &looks[j].row->stack);
+			out->arguments |= other.arguments;
+			if (other.by < out->by || (other.by == out->by && other.frame <= out->frame))
 				continue;
-			out[i].by = other.by;
-			out[i].frame = other.frame;
+			out->by = other.by;
+			out->frame = other.frame;
 		}
+}
+
+int apart_find(const struct summary_group *const *rows, size_t n, struct apart *out)
+{
+	cleanup_free struct look *looks = calloc(n + 1, sizeof(*looks));
+	size_t nlooks = 0;
+	int r = looks ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		out[i] = (struct apart){ .by = APART_NOTHING };
+		if (rows[i]->stack.wrappers < rows[i]->stack.depth)
+			r = look_at(rows[i], &out[i], &looks[nlooks++]);
 	}
+	if (r == 0 && nlooks)
+		qsort(looks, nlooks, sizeof(*looks), compare);
+	for (size_t i = 0, end; i < nlooks && r == 0; i = end) {
+		for (end = i + 1; end < nlooks && !compare_looks(&looks[i], &looks[end]); end++)
+			;
+		tell_apart(looks + i, end - i);
+	}
+	for (size_t i = 0; i < nlooks; i++)
+		free(looks[i].name);
+	return r;
 }

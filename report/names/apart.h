@@ -10,29 +10,21 @@
  *	its line	if only the position of a call differs
  *	a wrapper	the outermost one that differs, if one line calls several: format() and new
  *
- * If whole stacks are the same (parts with different verdicts), there is nothing to show.
+ * If whole stacks are the same (a cache some of whose blocks are lost), there is nothing to show.
  */
 #ifndef MM_APART_H
 #define MM_APART_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/cleanup.h"
 #include "report/model/summary.h"
 
-enum apart_by { APART_NOTHING, APART_WRAPPER, APART_LINE, APART_CALLER };
-
-struct apart {
-	enum apart_by by;
-	size_t frame;		/* of by: an index into the whole stack */
-	bool arguments;		/* in addition to by, or alone */
-};
-
 /*
- * For each of @rows[0..n), what distinguishes it from the others, in @out[0..n). It compares n * n stacks: of
- * more than APART_MAX rows only the first ones with each other.
+ * For each of @rows[0..n), what distinguishes it from the others, in @out[0..n). Only rows that look the same are
+ * compared; of more than APART_MAX of these the first ones with each other. 0 or -ENOMEM.
  */
 #define APART_MAX 200
-void apart_find(const struct summary_group *const *rows, size_t n, struct apart *out);
+must_check int apart_find(const struct summary_group *const *rows, size_t n, struct apart *out);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "report/export/export.h"
 #include "report/formats.h"
+#include "report/names/rows.h"
 #include "report/model/format_text.h"
 
 #define GROUPS 10u
@@ -83,6 +84,12 @@ static void put_lost(struct strbuf *sb, const struct summary *s)
 	}
 }
 
+/* It is counted in other rows. */
+static bool is_held(const struct summary *view, const struct summary_group *row)
+{
+	return row_section(view, row) == SUMMARY_HELD;
+}
+
 /* NaN: it is too early to say. */
 static double growth_of(const struct summary_group *g)
 {
@@ -90,16 +97,16 @@ static double growth_of(const struct summary_group *g)
 }
 
 /* NaN if none is known to grow, and for some it is too early to say. */
-static double growth_of_all(const struct summary *s)
+static double growth_of_all(const struct summary *view)
 {
 	bool unknown = false;
 	double sum = 0;
 
-	for (size_t i = 0; i < s->ngroups; i++) {
-		const double rate = growth_of(&s->groups[i]);
+	for (size_t i = 0; i < view->ngroups; i++) {
+		const double rate = growth_of(&view->groups[i]);
 
 		unknown |= isnan(rate);
-		if (growth_rises(&s->groups[i].growth) && isfinite(rate))
+		if (growth_rises(&view->groups[i].growth) && isfinite(rate) && !is_held(view, &view->groups[i]))
 			sum += rate;
 	}
 	return unknown && sum <= 0 ? NAN : sum;
@@ -114,7 +121,7 @@ static void put_memory(struct strbuf *sb, const struct summary *s)
 			  (double)summary_memory_rss(m));
 }
 
-static void put_process(struct strbuf *sb, const struct summary *s)
+static void put_process(struct strbuf *sb, const struct summary *s, const struct summary *view)
 {
 	put_gauge(sb, s, "watch_seconds", "seconds", "How long the process has been watched.", s->run.seconds);
 	put_gauge(sb, s, "stopped_seconds", "seconds",
@@ -131,7 +138,7 @@ static void put_process(struct strbuf *sb, const struct summary *s)
 	put_gauge(sb, s, "live_bytes", "bytes", "Bytes of these blocks.", (double)s->totals.live_bytes);
 	put_gauge(sb, s, "growth_bytes_per_second", NULL,
 		  "How fast the groups of the report grow, those that do; without what a filter hides.",
-		  growth_of_all(s));
+		  growth_of_all(view));
 	put_lost(sb, s);
 }
 
@@ -154,11 +161,11 @@ static void put_where(struct strbuf *sb, const struct summary_group *g)
 		sb->err = text.err;
 }
 
-typedef double group_value(const struct summary_group *g);
+typedef double group_value(const struct summary_group *row);
 
-static double live_bytes(const struct summary_group *g)
+static double live_bytes(const struct summary_group *row)
 {
-	return (double)g->bytes;
+	return (double)summary_weight(row);
 }
 
 static double kept(const struct summary_group *g)
@@ -176,6 +183,14 @@ static double kept_high(const struct summary_group *g)
 	return g->sampled ? g->sampled->kept_bytes.high / 60 : INFINITY;
 }
 
+static void put_mark(struct strbuf *sb, const struct summary *view, const struct summary_group *row)
+{
+	cleanup_strbuf struct strbuf mark = STRBUF_INIT;
+
+	row_mark(&mark, view, row->family, row->number);
+	put_label(sb, "group", strbuf_str(&mark));
+}
+
 static void put_groups(struct strbuf *sb, const struct summary *s, const char *name, const char *unit, const char *help,
 		       group_value *value)
 {
@@ -184,10 +199,11 @@ static void put_groups(struct strbuf *sb, const struct summary *s, const char *n
 	for (size_t i = 0; i < s->ngroups && i < GROUPS; i++) {
 		const struct summary_group *g = &s->groups[i];
 
-		if (isnan(value(g)))
+		if (isnan(value(g)) || is_held(s, g))
 			continue;
 		begin(sb, name, s);
 		strbuf_printf(sb, ",rank=\"%zu\"", i + 1);
+		put_mark(sb, s, g);
 		if (s->nfamilies > 1)
 			put_label(sb, "family", g->family);
 		put_where(sb, g);
@@ -197,12 +213,8 @@ static void put_groups(struct strbuf *sb, const struct summary *s, const char *n
 	}
 }
 
-int out_openmetrics(const struct summary *s, size_t top, struct strbuf *sb)
+static void put_all_groups(struct strbuf *sb, const struct summary *s)
 {
-	(void)top;
-	if (summary_error(s))
-		return summary_error(s);
-	put_process(sb, s);
 	if (summary_is_sampled(&s->run)) {
 		put_groups(sb, s, "group_leak_bytes_per_second", NULL, "Estimated leak of a place in the code.", kept);
 		put_groups(sb, s, "group_leak_low_bytes_per_second", NULL, "Low end of its 95 % interval.", kept_low);
@@ -214,10 +226,27 @@ int out_openmetrics(const struct summary *s, size_t top, struct strbuf *sb)
 		put_groups(sb, s, "group_growth_bytes_per_second", NULL, "How fast these grow.", growth_of);
 	}
 	strbuf_puts(sb, "# EOF\n");
-	return strbuf_error(sb);
+}
+
+int out_openmetrics(const struct summary *s, size_t top, struct strbuf *sb)
+{
+	struct rows rows;
+	int r;
+
+	(void)top;
+	if (summary_error(s))
+		return summary_error(s);
+	r = rows_make(s, &rows);
+	if (r == 0) {
+		put_process(sb, s, &rows.by_stack.view);
+		put_all_groups(sb, &rows.by_stack.view);
+	}
+	rows_fini(&rows);
+	return r < 0 ? r : strbuf_error(sb);
 }
 
 const struct report_format report_format_openmetrics = {
-	.name = "openmetrics", .watch = out_openmetrics,
+	.name = "openmetrics", .what = "gauges for Prometheus",
+	.watch = out_openmetrics,
 	.why_not = "it has the gauges of one watch",
 };

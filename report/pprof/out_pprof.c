@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "report/export/export.h"
 #include "report/formats.h"
+#include "report/names/rows.h"
 #include "report/pprof/profile.h"
 
 /* Few classes, so that they can be chosen from a list. */
@@ -22,8 +23,14 @@ static const char *age_class(double seconds)
 	return "1h or more";
 }
 
-static void label(struct profile *p, const struct summary *s, const struct summary_group *g)
+static void label(struct profile *p, const struct summary *s, const struct summary_group *g, const struct rows *rows)
 {
+	cleanup_strbuf struct strbuf mark = STRBUF_INIT;
+
+	if (g->blocks || g->sampled) {
+		row_mark(&mark, s, g->family, rows_number_of(rows, (size_t)(g - s->groups)));
+		profile_label(p, "group", strbuf_str(&mark));
+	}
 	if (g->verdict != VERDICT_UNKNOWN)
 		profile_label(p, "verdict", verdict_name(g->verdict));
 	if (g->blocks && !g->sampled)
@@ -45,14 +52,15 @@ static int64_t limited(uint64_t value)
 	return value < INT64_MAX ? (int64_t)value : INT64_MAX;
 }
 
-static void add_group(struct profile *p, const struct summary *s, const struct summary_group *g)
+static void add_group(struct profile *p, const struct summary *s, const struct summary_group *g,
+		      const struct rows *rows)
 {
 	const struct export_values its = export_values(s, g);
 	int64_t values[EXPORT_VALUES];
 
 	for (size_t v = 0; v < EXPORT_VALUES; v++)
 		values[v] = limited(its.of[v]);
-	label(p, s, g);
+	label(p, s, g, rows);
 	profile_sample(p, &g->stack, values, EXPORT_VALUES);
 }
 
@@ -82,18 +90,25 @@ static int put(struct profile *p, const struct summary *s, struct strbuf *sb)
 int out_pprof(const struct summary *s, size_t top, struct strbuf *sb)
 {
 	struct profile p;
+	struct rows rows;
+	int r;
 
 	(void)top;
 	if (summary_error(s))
 		return summary_error(s);
+	r = rows_make(s, &rows);
 	profile_init(&p);
 	profile_type(&p, "alloc_objects", "count");
 	profile_type(&p, "alloc_space", "bytes");
 	profile_type(&p, "inuse_objects", "count");
 	profile_type(&p, "inuse_space", "bytes");
-	for (size_t i = 0; i < s->ngroups; i++)
-		add_group(&p, s, &s->groups[i]);
-	return put(&p, s, sb);
+	for (size_t i = 0; i < s->ngroups && r == 0; i++)
+		add_group(&p, s, &s->groups[i], &rows);
+	rows_fini(&rows);
+	if (r == 0)
+		return put(&p, s, sb);
+	profile_fini(&p);
+	return r;
 }
 
 /* --- a difference --- */
@@ -129,6 +144,7 @@ int out_diff_pprof(const struct diff *d, size_t top, struct strbuf *sb)
 /* --- all --- */
 
 const struct report_format report_format_pprof = {
-	.name = "pprof", .watch = out_pprof, .diff = out_diff_pprof, .is_binary = true, .has_freed = true,
+	.name = "pprof", .what = "a profile for go tool pprof (binary)",
+	.watch = out_pprof, .diff = out_diff_pprof, .is_binary = true, .has_freed = true,
 	.why_not = "it is made of stacks, and blocks that were not watched have none",
 };

@@ -5,7 +5,7 @@
  *
  * Each group of blocks is a sample with the four values of a heap profile: alloc_objects, alloc_space,
  * inuse_objects, inuse_space. All that was allocated is there, also at sites that freed everything. Labels:
- * verdict, age (of the oldest live block), process, pid, and if there are several, family; tag. A family without
+ * group ("[3]", as in every report), verdict, age (of the oldest live block), process, pid, and if there are several, family; tag. A family without
  * bytes (descriptors) counts in objects only. References have no place in a heap profile, and are left out.
  *
  * A difference has two values, inuse_objects and inuse_space: what there is more in the new run, or less.

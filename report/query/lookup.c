@@ -30,11 +30,13 @@ void lookup_fini(struct lookup *lk)
 }
 
 /* The group of a block as index in summary.groups + 1; 0 if it is in none. */
-static size_t group_of(const struct lookup_search *se, uint32_t family, const struct live_block *b)
+static size_t group_of(const struct lookup_search *se, uint32_t family, taddr addr,
+		       const struct live_block *b)
 {
 	const size_t *serial = groupmap_find(se->groups, family, b->stack, ledger_verdict(se->ledger, b));
 
-	if (!serial || !ledger_old_enough(se->ledger, b->birth_us, se->older_than_us))
+	if (!serial || groupmap_is_apart(se->groups, family, addr) ||
+	    !ledger_old_enough(se->ledger, b->birth_us, se->older_than_us))
 		return 0;
 	return summary_index(se->summary, *serial) + 1;
 }
@@ -129,12 +131,12 @@ static void fill_family(struct lookup_search *se, uint32_t family, struct lookup
 static int fill_block(struct lookup_search *se, uint32_t family, const struct lookup_hit *h,
 		      struct lookup_found *out)
 {
-	size_t group = group_of(se, family, &h->block);
+	size_t group = group_of(se, family, h->addr, &h->block);
 
 	out->block = (struct lookup_block){ h->addr, h->block.size, 0,
 					    ledger_age_s(se->ledger, h->block.birth_us) };
 	out->verdict = ledger_verdict(se->ledger, &h->block);
-	out->entry = group ? se->entries.of_group[group - 1] : 0;
+	out->entry = group ? rows_number_of(&se->entries, group - 1) : 0;
 	out->group = group ? group - 1 : 0;
 	out->uses = calloc(1, sizeof(*out->uses));
 	if (!out->uses)
@@ -163,7 +165,7 @@ static void find_refs(const struct lookup_search *se, struct lookup_found *out)
 		if (!r->nall || strcmp(r->family, out->family) ||
 		    !bsearch(&key, r->all, r->nall, sizeof(key), compare_objects))
 			continue;
-		out->entry = se->entries.of_refs[i];
+		out->entry = rows_number_of_refs(&se->entries, i);
 		out->group = i;
 	}
 }
@@ -252,7 +254,7 @@ static int look_through(struct lookup_search *se, uint32_t family)
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && live_next(live, &at, &addr, &b);) {
-		const size_t group = se->lk->ngroups ? group_of(se, family, &b) : 0;
+		const size_t group = se->lk->ngroups ? group_of(se, family, addr, &b) : 0;
 
 		hit_spots(se, family, addr, &b);
 		if (group && lookup_lists_group(se, group - 1))
@@ -263,7 +265,7 @@ static int look_through(struct lookup_search *se, uint32_t family)
 
 static int search(struct lookup_search *se)
 {
-	int r = group_numbers_make(se->summary, &se->entries);
+	int r = rows_make(se->summary, &se->entries);
 
 	if (r == 0)
 		r = make_spots(se);
@@ -287,7 +289,7 @@ int lookup_answer(struct lookup *lk, struct ledger *l, const struct groupmap *gr
 	};
 	int r = summary_error(s) ? summary_error(s) : search(&se);
 
-	group_numbers_fini(&se.entries);
+	rows_fini(&se.entries);
 	free(se.spots);
 	free(se.hits);
 	return r < 0 ? r : summary_error(s);

@@ -86,16 +86,20 @@ static size_t find_part(struct lookup_search *se)
 	return n;
 }
 
+static size_t number_of(const struct lookup_search *se, const struct text_part *part, size_t i)
+{
+	return part->family.refs ? rows_number_of_refs(&se->entries, i) : rows_number_of(&se->entries, i);
+}
+
 static int take_groups(struct lookup_search *se, const struct text_part *part)
 {
-	const size_t *numbers = part->family.refs ? se->entries.of_refs : se->entries.of_group;
 	struct lookup *lk = se->lk;
 
 	lk->groups = calloc(part->n, sizeof(*lk->groups));
 	if (!lk->groups)
 		return -ENOMEM;
 	for (size_t i = part->first; i < part->first + part->n; i++)
-		if (numbers[i] == lk->question.entry)
+		if (number_of(se, part, i) == lk->question.entry)
 			lk->groups[lk->ngroups++] = i;
 	return 0;
 }

@@ -8,7 +8,7 @@
 #ifndef MM_LOOKUP_PARTS_H
 #define MM_LOOKUP_PARTS_H
 
-#include "report/model/group_numbers.h"
+#include "report/names/rows.h"
 #include "report/query/lookup.h"
 
 /* A block of one family in which one of the addresses lies. */
@@ -25,7 +25,7 @@ struct lookup_search {
 	uint64_t older_than_us;
 	bool keep_wrappers;
 	struct summary *summary;
-	struct group_numbers entries;
+	struct rows entries;
 	taddr *spots;			/* the addresses in question, ascending, each once */
 	size_t nspots;
 	struct lookup_hit *hits;	/* by spot, by family */

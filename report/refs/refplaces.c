@@ -31,11 +31,12 @@ static int name(struct refplaces *p, const struct groups_options *opt, struct st
 int refplaces_make(struct ledger *l, const struct groups_options *opt, uint32_t family,
 		   const uint32_t *same_as, struct summary *s, struct refplaces *out)
 {
+	const struct stack_groups_choice choice = { .older_than_us = opt->older_than_us, .same_as = same_as };
 	int r;
 
 	out->all = NULL;
 	refowners_init(&out->owners, l, family);
-	r = stack_groups_make(l, family, opt->older_than_us, false, same_as, &out->stacks);
+	r = stack_groups_make(l, family, &choice, &out->stacks);
 	if (r < 0)
 		return r;
 	out->all = calloc(out->stacks.n + 1, sizeof(*out->all));

@@ -183,6 +183,7 @@ int out_speedscope(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_speedscope = {
-	.name = "speedscope", .watch = out_speedscope, .has_freed = true,
+	.name = "speedscope", .what = "for speedscope.app, as JSON",
+	.watch = out_speedscope, .has_freed = true,
 	.why_not = "it shows the stacks of one watch, and has no numbers below 0",
 };

@@ -72,20 +72,32 @@ int suppressions_read(struct suppressions *s, const char *path, char *why, size_
 	return suppressions_parse(s, path, text, n, why, why_size);
 }
 
+size_t suppressions_find(const struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
+			 const struct summary_frame *frames, size_t n)
+{
+	for (size_t i = 0; s && i < s->n; i++)
+		if (suppress_entry_means(&s->all[i], kind, verdict, frames, n))
+			return i;
+	return SUPPRESSIONS_NONE;
+}
+
+void suppressions_count(struct suppressions *s, size_t entry, uint64_t groups, uint64_t blocks,
+			uint64_t bytes)
+{
+	s->all[entry].groups += groups;
+	s->all[entry].blocks += blocks;
+	s->all[entry].bytes += bytes;
+}
+
 bool suppressions_match(struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
 			const struct summary_frame *frames, size_t n, uint64_t blocks, uint64_t bytes)
 {
-	for (size_t i = 0; s && i < s->n; i++) {
-		struct suppress_entry *e = &s->all[i];
+	const size_t entry = suppressions_find(s, kind, verdict, frames, n);
 
-		if (!suppress_entry_means(e, kind, verdict, frames, n))
-			continue;
-		e->groups++;
-		e->blocks += blocks;
-		e->bytes += bytes;
-		return true;
-	}
-	return false;
+	if (entry == SUPPRESSIONS_NONE)
+		return false;
+	suppressions_count(s, entry, 1, blocks, bytes);
+	return true;
 }
 
 void suppressions_report(const struct suppressions *s, struct summary *to)
@@ -94,7 +106,7 @@ void suppressions_report(const struct suppressions *s, struct summary *to)
 		const struct suppress_entry *e = &s->all[i];
 		struct summary_suppression used = { e->name, e->where, e->groups, e->blocks, e->bytes };
 
-		if (e->groups)
+		if (e->groups || e->blocks)
 			summary_add_suppression(to, &used);
 	}
 }

@@ -49,6 +49,14 @@ must_check int suppressions_read(struct suppressions *s, const char *path, char 
 must_check int suppressions_parse(struct suppressions *s, const char *name, const char *text, size_t n,
 				  char *why, size_t why_size);
 
+/* Which of the suppressions matches, as a number; SUPPRESSIONS_NONE: none. @s NULL has none. */
+#define SUPPRESSIONS_NONE SIZE_MAX
+size_t suppressions_find(const struct suppressions *s, enum suppress_kind kind, enum verdict verdict,
+			 const struct summary_frame *frames, size_t n);
+/* Count the use of one that was found. */
+void suppressions_count(struct suppressions *s, size_t entry, uint64_t groups, uint64_t blocks,
+			uint64_t bytes);
+
 /*
  * Is a group with the whole stack @frames[0..n), including wrappers, to be left out? Counts the use of the
  * first entry that matches. @s NULL suppresses nothing.

@@ -5,9 +5,14 @@
 #include <stdbool.h>
 
 #include "report/model/format_text.h"
+#include "report/model/target_ended.h"
+#include "report/model/text_parts.h"
+#include "report/model/unseen_allocs.h"
 #include "report/text/text_memory.h"
 
 #define SHORT_SECONDS 30
+#define IDLE 0.05		/* of a processor: a process that used less may have done nothing */
+#define MUCH_HEAP (16u << 20)	/* of malloc's: worth a look though all was freed */
 
 static bool any_watched(const struct summary_run *run)
 {
@@ -20,18 +25,20 @@ static bool any_watched(const struct summary_run *run)
 /* Sums over all families. */
 struct sums {
 	bool blocks, refs;		/* there are such families */
+	bool memory;			/* of blocks, not only of descriptors and the like */
 	uint64_t taken, dropped, kept;
 };
 
 static struct sums add_up(const struct summary *s)
 {
-	struct sums sums = { !s->nfamilies, false, s->totals.allocs,
-			     s->totals.frees + s->totals.unmatched_frees, s->totals.live_blocks };
+	struct sums sums = { .blocks = !s->nfamilies, .memory = !s->nfamilies, .taken = s->totals.allocs,
+			     .dropped = s->totals.frees + s->totals.unmatched_frees, .kept = s->totals.live_blocks };
 
 	for (size_t i = 0; i < s->nfamilies; i++) {
 		const struct summary_family *f = &s->families[i];
 
 		*(f->refs ? &sums.refs : &sums.blocks) = true;
+		sums.memory |= !text_family_is_plain(f);
 		if (!f->refs)
 			continue;
 		sums.taken += f->acquired;
@@ -65,6 +72,29 @@ static void put_not_grown(struct strbuf *sb, const struct summary *s, const stru
 			    "or it goes another way (musl's malloc does).\n");
 }
 
+/* A process that serves from pools of its own, for example. */
+static void put_busy(struct strbuf *sb, const struct summary *s)
+{
+	strbuf_puts(sb, "None of the watched functions was called, though the process used ");
+	format_percent(sb, summary_busy(s), 1);
+	strbuf_puts(sb, " of a processor:\nit works in memory that it has, or allocates in another way. ");
+	if (target_ended(s))
+		strbuf_puts(sb, "`mmattach probes -p PID` shows what\nis found in it, and --probe names other functions.\n");
+	else
+		strbuf_printf(sb, "`mmattach probes -p %d` shows what\nis found in it, and --probe names other functions; "
+				  "`mmattach scan -p %d` shows what it has.\n", (int)s->target.pid, (int)s->target.pid);
+}
+
+/* Whether they were called is not known. */
+static void put_unwatched(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	strbuf_puts(sb, sums->taken ? "Everything that was seen to be allocated was freed, but not all may have been seen: "
+				    : "If anything was allocated, it was not seen: ");
+	unseen_allocs_put(sb, &s->run);
+	strbuf_puts(sb, " could not be watched.\nThe reasons are at the end of this report; a longer watch does not help, "
+		    "another --engine may.\n");
+}
+
 static void put_unseen(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (!any_watched(&s->run))
@@ -72,6 +102,8 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 				"process has another allocator,\n"
 				"name its functions with --probe; `mmattach probes -p PID` shows what is "
 				"found in a process.\n");
+	else if (unseen_allocs_any(&s->run))
+		put_unwatched(sb, s, sums);
 	else if (sums->dropped && sums->blocks)
 		strbuf_puts(sb, "Blocks were freed, but none was allocated in the watch: "
 				"watch for longer (-d).\n");
@@ -81,6 +113,8 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 	else if (text_memory_children_grow(s))
 		strbuf_puts(sb, "None of the watched functions was called in this process itself: its children "
 				"do the work.\n");
+	else if (sums->memory && summary_busy(s) >= IDLE)
+		put_busy(sb, s);
 	else if (sums->blocks)
 		strbuf_puts(sb, "None of the watched functions was called. Either the process did nothing, "
 				"or it allocates in another\n"
@@ -93,6 +127,20 @@ static void put_unseen(struct strbuf *sb, const struct summary *s, const struct 
 				"--probe names other functions.\n");
 }
 
+/* What was allocated before, and what an allocator keeps of what was freed. */
+static void put_heap(struct strbuf *sb, const struct summary *s, const struct sums *sums)
+{
+	const struct summary_memory *m = summary_memory_of_target(s);
+	const uint64_t heap = m ? m->points[m->npoints - 1].heap : 0;
+
+	if (heap < MUCH_HEAP || !sums->memory || target_ended(s))
+		return;
+	strbuf_puts(sb, "malloc's heap has ");
+	format_size(sb, heap);
+	strbuf_printf(sb, ", though: `mmattach scan -p %d` shows how much of it is in use, and by what.\n",
+		      (int)s->target.pid);
+}
+
 static void put_clean(struct strbuf *sb, const struct summary *s, const struct sums *sums)
 {
 	if (!sums->refs)
@@ -102,6 +150,7 @@ static void put_clean(struct strbuf *sb, const struct summary *s, const struct s
 	else
 		strbuf_puts(sb, "Everything that was allocated in the watch was freed, "
 				"and all references were released.\n");
+	put_heap(sb, s, sums);
 	if (s->run.seconds > 0 && s->run.seconds < SHORT_SECONDS) {
 		format_seconds(sb, s->run.seconds);
 		strbuf_puts(sb, " is not long, though: a slow leak shows only in a longer watch (-d 10m).\n");
@@ -175,6 +224,8 @@ void empty_report_put(struct strbuf *sb, const struct summary *s)
 		put_none_in_sample(sb, &sums);
 	else if (!sums.taken)
 		put_unseen(sb, s, &sums);
+	else if (!sums.kept && unseen_allocs_any(&s->run))
+		put_unwatched(sb, s, &sums);
 	else if (!sums.kept)
 		put_clean(sb, s, &sums);
 	else if (s->filters)

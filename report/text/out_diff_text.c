@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/fields/table.h"
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
+#include "report/names/sitename.h"
+#include "report/text/groups/columns.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/wrap.h"
@@ -19,11 +22,9 @@
 #include "report/text/text_processes.h"
 
 #define COLUMN_NUMBER 6
-#define COLUMN_DELTA 10
-#define COLUMN_SIDE 9
 #define COLUMN_CHANGE 9
 #define RATES_WIDER 4	/* how much wider the columns of numbers are if some are rates */
-#define COLUMN_WHERE (100 - 2 - COLUMN_NUMBER - COLUMN_DELTA - 2 * (2 + COLUMN_SIDE) - 2 - COLUMN_CHANGE)
+#define WHERE_LEAST 12u	/* with less no function can be recognised */
 
 /* "range", "descriptor"; "block" if families have different nouns: it is the only one that fits all. */
 static const char *noun_of_all(const struct diff *d)
@@ -190,9 +191,80 @@ static size_t wider(const struct diff *d)
 	return d->by_rate ? RATES_WIDER : 0;
 }
 
+/* --- columns --- */
+
+/* As a report of each watch has it: how fast it grows at the end. */
+static void put_growth(struct strbuf *cell, double rate)
+{
+	format_rate(cell, rate, false);
+}
+
+#define CHANGE_COLUMNS(F)										\
+	F(made, delta, 0, put_delta(&v->made, c->diff, g), COLUMN("change", 10, "What changed."))	\
+	F(made, before, 0, put_side(&v->made, c->diff->old, g->old_bytes, g->rated),			\
+	  COLUMN("before", 11, "In the old watch."))							\
+	F(made, now, 0, put_side(&v->made, c->diff->new, g->new_bytes, g->rated),			\
+	  COLUMN("now", 11, "In the new watch."))							\
+	F(made, nothing, 0, (void)g, COLUMN("", 10, "In place of a change."))				\
+	F(made, old_growth, 0, put_growth(&v->made, g->old_growth), COLUMN("", 11, "Of the old watch."))	\
+	F(made, new_growth, 0, put_growth(&v->made, g->new_growth), COLUMN("", 11, "Of the new watch."))
+
+FIELDS(change_columns, const struct diff_group *g, CHANGE_COLUMNS, "Columns of a comparison.");
+
+static void put_refs_delta(struct strbuf *cell, const struct diff_refs *r)
+{
+	if (r->new_objects >= r->old_objects)
+		strbuf_printf(cell, "+%" PRIu64, r->new_objects - r->old_objects);
+	else
+		strbuf_printf(cell, "-%" PRIu64, r->old_objects - r->new_objects);
+}
+
+#define REF_CHANGE_COLUMNS(F)										\
+	F(made, delta, 0, put_refs_delta(&v->made, r), COLUMN("change", 10, "What changed."))		\
+	F(uint, before, 0, r->old_objects, COLUMN("before", 11, "In the old watch."))			\
+	F(uint, now, 0, r->new_objects, COLUMN("now", 11, "In the new watch."))
+
+FIELDS(ref_change_columns, const struct diff_refs *r, REF_CHANGE_COLUMNS, "Columns of a comparison of objects.");
+
+/* Three columns of numbers, which are wider if they have rates. */
+static void make_columns(struct columns *t, const struct fields *of, const char *const keys[3], size_t more)
+{
+	*t = (struct columns){ .all_of_it = true };
+	for (size_t i = 0; i < 3; i++)
+		columns_add(t, of, keys[i])->width += (int)more;
+}
+
+static const char *const usual_keys[] = { "delta", "before", "now" };
+
+/* The numbers of a row, and the word behind them. */
+static void put_cells(struct strbuf *sb, const struct columns *t, const struct diff *d, const void *object,
+		      const char *word)
+{
+	const struct field_source source = { .diff = d };
+
+	columns_cells(t, &source, object, sb);
+	strbuf_printf(sb, "  %-*s", COLUMN_CHANGE, word);
+}
+
+static void put_heads(struct strbuf *sb, const struct columns *t)
+{
+	strbuf_printf(sb, "  %-*s", COLUMN_NUMBER, "");
+	columns_heads(t, sb);
+	strbuf_putc(sb, '\n');
+}
+
+/* Behind the other columns: the rest of a line, or of the terminal's. */
+static size_t where_width(const struct diff *d, const struct columns *t)
+{
+	const size_t line = d->new->columns ? d->new->columns : WRAP_ROW_WIDTH;
+	const size_t others = 2 + COLUMN_NUMBER + columns_width(t) + 2 + COLUMN_CHANGE;
+
+	return line > others + WHERE_LEAST ? line - others : WHERE_LEAST;
+}
+
 static bool more(const struct diff_group *g)
 {
-	return g->change == DIFF_GREW || g->change == DIFF_APPEARED;
+	return diff_is_more(g->change);
 }
 
 static bool less(const struct diff_group *g)
@@ -207,30 +279,25 @@ static void put_number(struct strbuf *sb, struct strbuf *cell)
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
+static void put_name(struct strbuf *sb, const struct diff *d, const struct columns *t,
+		     const struct diff_group *g)
+{
+	strbuf_puts(sb, TEXT_BOLD);
+	sitename(sb, g->group, &g->apart, where_width(d, t));
+	strbuf_puts(sb, TEXT_PLAIN "\n");
+}
+
 /* Only groups whose stack is shown below have a number. */
-static void put_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g,
-		    const struct apart *apart)
+static void put_row(struct strbuf *sb, const struct diff *d, const struct columns *t,
+		    const struct diff_group *g)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (more(g))
-		strbuf_printf(&cell, "[%zu]", number);
+		strbuf_printf(&cell, "[%zu]", g->number);
 	put_number(sb, &cell);
-	put_delta(&cell, d, g);
-	format_right(sb, &cell, COLUMN_DELTA + wider(d));
-	strbuf_puts(sb, "  ");
-	put_side(&cell, d->old, g->old_bytes, g->rated);
-	format_right(sb, &cell, COLUMN_SIDE + wider(d));
-	strbuf_puts(sb, "  ");
-	put_side(&cell, d->new, g->new_bytes, g->rated);
-	format_right(sb, &cell, COLUMN_SIDE + wider(d));
-	strbuf_puts(sb, "  ");
-	strbuf_puts(&cell, diff_change_name(g->change));
-	format_left(sb, &cell, COLUMN_CHANGE);
-	strbuf_puts(sb, TEXT_BOLD);
-	text_where(sb, g->group, apart, COLUMN_WHERE - 3 * wider(d));
-	strbuf_puts(sb, TEXT_PLAIN);
-	strbuf_putc(sb, '\n');
+	put_cells(sb, t, d, g, diff_change_name(g->change));
+	put_name(sb, d, t, g);
 }
 
 /* The worst verdict of its blocks, if they have one. */
@@ -243,11 +310,11 @@ static void put_verdict(struct strbuf *sb, const struct summary_group *g, bool m
 	strbuf_puts(sb, mixed ? " in part" : "");
 }
 
-static void put_stack(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
+static void put_stack(struct strbuf *sb, const struct diff *d, const struct diff_group *g)
 {
 	const char *noun = noun_of(d, g);
 
-	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", number);
+	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", g->number);
 	put_delta(sb, d, g);
 	strbuf_puts(sb, ": ");
 	put_amount(sb, g->new_bytes, g->new_blocks, noun);
@@ -309,31 +376,29 @@ static size_t choose_rows(const struct diff *d, const struct row_counts *rows, c
 	return n;
 }
 
-static void put_rows(struct strbuf *sb, const struct diff *d, const struct row_counts *rows)
+static void put_rows(struct strbuf *sb, const struct diff *d, const struct columns *t,
+		     const struct row_counts *rows)
 {
 	cleanup_free const struct diff_group **shown = calloc(d->ngroups + 1, sizeof(*shown));
-	cleanup_free const struct summary_group **groups = calloc(d->ngroups + 1, sizeof(*groups));
-	cleanup_free struct apart *apart = calloc(d->ngroups + 1, sizeof(*apart));
 	size_t n;
 
-	if (!shown || !groups || !apart) {
+	if (!shown) {
 		sb->err = sb->err ? sb->err : -ENOMEM;
 		return;
 	}
 	n = choose_rows(d, rows, shown);
 	for (size_t i = 0; i < n; i++)
-		groups[i] = shown[i]->group;
-	apart_find(groups, n, apart);
-	for (size_t i = 0, number = 0; i < n; i++)
-		put_row(sb, d, more(shown[i]) ? ++number : 0, shown[i], &apart[i]);
+		put_row(sb, d, t, shown[i]);
 }
 
 static void put_table(struct strbuf *sb, const struct diff *d, const struct row_counts *rows)
 {
-	strbuf_printf(sb, "\n  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", (int)(COLUMN_DELTA + wider(d)),
-		      "change", (int)(COLUMN_SIDE + wider(d)), "before", (int)(COLUMN_SIDE + wider(d)),
-		      "now");
-	put_rows(sb, d, rows);
+	struct columns t;
+
+	make_columns(&t, &fields_change_columns, usual_keys, wider(d));
+	strbuf_putc(sb, '\n');
+	put_heads(sb, &t);
+	put_rows(sb, d, &t, rows);
 	if (rows->grown_shown < rows->grown || rows->shrunk_shown < rows->shrunk)
 		strbuf_printf(
 			sb,
@@ -342,15 +407,6 @@ static void put_table(struct strbuf *sb, const struct diff *d, const struct row_
 }
 
 /* --- what goes on growing --- */
-
-/* As a report of each watch has it: how fast it grows at the end. */
-static void put_growth(struct strbuf *sb, double rate, size_t width)
-{
-	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
-
-	format_rate(&cell, rate, false);
-	format_right(sb, &cell, width);
-}
 
 static size_t count_going_on(const struct diff *d)
 {
@@ -361,58 +417,57 @@ static size_t count_going_on(const struct diff *d)
 	return n;
 }
 
-/* The faster one first; they are few. */
+/* Their numbers follow one another. */
 static const struct diff_group *next_going_on(const struct diff *d, const struct diff_group *before)
 {
 	const struct diff_group *next = NULL;
 
 	for (size_t i = 0; i < d->ngroups; i++) {
 		const struct diff_group *g = &d->groups[i];
-		bool is_behind = !before || g->new_growth < before->new_growth ||
-				 (g->new_growth == before->new_growth && g > before);
 
-		if (g->goes_on && is_behind && (!next || g->new_growth > next->new_growth))
+		if (!g->goes_on || more(g) || (before && g->number <= before->number))
+			continue;
+		if (!next || g->number < next->number)
 			next = g;
 	}
 	return next;
 }
 
-static void put_going_on_row(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_group *g)
+static void put_going_on_row(struct strbuf *sb, const struct diff *d, const struct columns *t,
+			     const struct diff_group *g)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
-	const size_t side = 2 + COLUMN_SIDE + wider(d);
 
-	strbuf_printf(&cell, "[%zu]", number);
+	strbuf_printf(&cell, "[%zu]", g->number);
 	put_number(sb, &cell);
-	strbuf_printf(sb, "%*s", (int)(COLUMN_DELTA + wider(d)), "");
-	put_growth(sb, g->old_growth, side);
-	put_growth(sb, g->new_growth, side);
-	strbuf_printf(sb, "  %-*s" TEXT_BOLD, COLUMN_CHANGE, "goes on");
-	text_where(sb, g->group, NULL, COLUMN_WHERE - 3 * wider(d));
-	strbuf_puts(sb, TEXT_PLAIN "\n");
+	put_cells(sb, t, d, g, "goes on");
+	put_name(sb, d, t, g);
 }
 
 /*
- * Groups that grow in both watches, and are the same by what each had after equal times: a diff of two watches
- * of a process that leaks all the time would not show the leak without them. @number: of the last one above.
+ * Groups that grow in both watches, and are the same by what each had after equal times: a diff of two
+ * watches of a process that leaks all the time would not show the leak without them.
  */
-static void put_going_on(struct strbuf *sb, const struct diff *d, size_t top, size_t number)
+static void put_going_on(struct strbuf *sb, const struct diff *d, size_t top)
 {
+	static const char *const keys[] = { "nothing", "old_growth", "new_growth" };
 	const size_t n = count_going_on(d);
 	const struct diff_group *g = NULL;
-	size_t shown = 0, last = number;
+	struct columns t;
+	size_t shown = 0;
 
 	if (!n)
 		return;
 	strbuf_puts(sb, "\n  grows in both watches, and is the same otherwise (how fast it grows at the end of each):\n");
+	make_columns(&t, &fields_change_columns, keys, wider(d));
 	while ((!top || shown < top) && (g = next_going_on(d, g))) {
-		put_going_on_row(sb, d, ++last, g);
+		put_going_on_row(sb, d, &t, g);
 		shown++;
 	}
 	if (shown < n)
 		strbuf_printf(sb, "  and %zu more (--top 0 shows all)\n", n - shown);
 	for (g = NULL; shown-- && (g = next_going_on(d, g));)
-		put_stack(sb, d, ++number, g);
+		put_stack(sb, d, g);
 }
 
 /* --- objects with references --- */
@@ -424,70 +479,63 @@ static bool changed_refs(const struct diff_refs *r)
 
 static bool more_refs(const struct diff_refs *r)
 {
-	return r->change == DIFF_GREW || r->change == DIFF_APPEARED;
+	return diff_is_more(r->change);
 }
 
-static void put_refs_delta(struct strbuf *cell, const struct diff_refs *r)
+static void put_refs_where(struct strbuf *sb, const struct diff *d, const struct columns *t,
+			   const struct summary_refs *r)
 {
-	if (r->new_objects >= r->old_objects)
-		strbuf_printf(cell, "+%" PRIu64, r->new_objects - r->old_objects);
-	else
-		strbuf_printf(cell, "-%" PRIu64, r->old_objects - r->new_objects);
-}
-
-static void put_refs_where(struct strbuf *sb, const struct summary_refs *r)
-{
+	const size_t width = where_width(d, t);
 	const struct summary_use *u = diff_refs_use(r);
 	cleanup_strbuf struct strbuf family = STRBUF_INIT;
 
-	format_cut(&family, r->family, COLUMN_WHERE / 3);
+	format_cut(&family, r->family, width / 3);
 	strbuf_puts(&family, ": ");
 	strbuf_puts(sb, strbuf_str(&family));
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where_of(sb, &u->stack, NULL, COLUMN_WHERE - format_width(&family));
+	sitename_of(sb, &u->stack, NULL, width - format_width(&family));
 	strbuf_puts(sb, TEXT_PLAIN);
 	if (family.err && !sb->err)
 		sb->err = family.err;
 }
 
-static void put_refs_row(struct strbuf *sb, size_t number, const struct diff_refs *r)
+static void put_refs_row(struct strbuf *sb, const struct diff *d, const struct columns *t,
+			 const struct diff_refs *r)
 {
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	if (more_refs(r))
-		strbuf_printf(&cell, "[%zu]", number);
+		strbuf_printf(&cell, "[%zu]", r->number);
 	put_number(sb, &cell);
-	put_refs_delta(&cell, r);
-	format_right(sb, &cell, COLUMN_DELTA);
-	strbuf_printf(sb, "  %*" PRIu64 "  %*" PRIu64 "  ", COLUMN_SIDE, r->old_objects, COLUMN_SIDE,
-		      r->new_objects);
-	strbuf_puts(&cell, diff_change_name(r->change));
-	format_left(sb, &cell, COLUMN_CHANGE);
-	put_refs_where(sb, r->refs);
+	put_cells(sb, t, d, r, diff_change_name(r->change));
+	put_refs_where(sb, d, t, r->refs);
 	strbuf_putc(sb, '\n');
 }
 
 /* The first @top of the @n that changed. */
 static void put_refs_table(struct strbuf *sb, const struct diff *d, size_t n, size_t top)
 {
+	struct columns t;
 	size_t number = 0;
 
 	strbuf_puts(sb, "\n" TEXT_BOLD "objects with references" TEXT_PLAIN "\n");
-	strbuf_printf(sb, "  %-*s%*s  %*s  %*s\n", COLUMN_NUMBER, "", COLUMN_DELTA, "change",
-		      COLUMN_SIDE, "before", COLUMN_SIDE, "now");
+	make_columns(&t, &fields_ref_change_columns, usual_keys, 0);
+	put_heads(sb, &t);
 	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
-		if (changed_refs(&d->refs[i]))
-			put_refs_row(sb, ++number, &d->refs[i]);
+		if (changed_refs(&d->refs[i])) {
+			put_refs_row(sb, d, &t, &d->refs[i]);
+			number++;
+		}
 	if (number < n)
 		strbuf_printf(sb, "  and %zu more (--top 0 shows all)\n", n - number);
 }
 
-static void put_refs_detail(struct strbuf *sb, const struct diff *d, size_t number, const struct diff_refs *r)
+static void put_refs_detail(struct strbuf *sb, const struct diff *d, const struct diff_refs *r)
 {
 	const struct text_part part = { .family = *summary_family(d->new, r->refs->family) };
 	const struct summary_use *u = diff_refs_use(r->refs);
 
-	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", number);
+	strbuf_printf(sb, "\n" TEXT_BOLD "[%zu]" TEXT_PLAIN " ", r->number);
 	put_refs_delta(sb, r);
 	strbuf_puts(sb, ": ");
 	text_things(sb, &part, r->new_objects);
@@ -511,8 +559,10 @@ static void put_all_refs(struct strbuf *sb, const struct diff *d, size_t top)
 		return;
 	put_refs_table(sb, d, n, top);
 	for (size_t i = 0; i < d->nrefs && (!top || number < top); i++)
-		if (more_refs(&d->refs[i]))
-			put_refs_detail(sb, d, ++number, &d->refs[i]);
+		if (more_refs(&d->refs[i])) {
+			put_refs_detail(sb, d, &d->refs[i]);
+			number++;
+		}
 }
 
 /* --- all --- */
@@ -540,17 +590,19 @@ int out_diff_text(const struct diff *d, size_t top, struct strbuf *sb)
 {
 	struct row_counts rows = choose(d, top);
 	const size_t from = sb->len;
-	size_t number = 0;
+	size_t shown = 0;
 
 	if (diff_error(d))
 		return diff_error(d);
 	put_first(sb, d);
 	if (rows.grown || rows.shrunk)
 		put_table(sb, d, &rows);
-	for (size_t i = 0; i < d->ngroups && number < rows.grown_shown; i++)
-		if (more(&d->groups[i]))
-			put_stack(sb, d, ++number, &d->groups[i]);
-	put_going_on(sb, d, top, number);
+	for (size_t i = 0; i < d->ngroups && shown < rows.grown_shown; i++)
+		if (more(&d->groups[i])) {
+			put_stack(sb, d, &d->groups[i]);
+			shown++;
+		}
+	put_going_on(sb, d, top);
 	put_all_refs(sb, d, top);
 	text_mark_show(sb, from, d->new);
 	return strbuf_error(sb);

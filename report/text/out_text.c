@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "report/model/by_stack.h"
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
+#include "report/names/rows.h"
 #include "report/text/empty_report.h"
 #include "report/text/groups/text_group.h"
 #include "report/text/groups/text_mark.h"
@@ -23,14 +23,19 @@
 #include "report/text/text_head.h"
 #include "report/text/text_processes.h"
 
-static void put_groups(struct strbuf *sb, const struct overview *o)
+static int put_groups(struct strbuf *sb, const struct overview *o)
 {
-	for (size_t i = 0; i < o->part.n; i++)
+	struct text_groups groups;
+	int r = text_groups_make(o->summary, &o->part, &groups);
+
+	for (size_t i = 0; i < o->part.n && r == 0; i++)
 		if (o->rows.shown[i]) {
 			strbuf_putc(sb, '\n');
-			text_group(sb, o->summary, &o->part, i);
+			text_group(sb, &groups, i);
 		}
+	text_groups_fini(&groups);
 	overview_rest(o, sb);
+	return r;
 }
 
 static void put_suppressions(struct strbuf *sb, const struct summary *s)
@@ -117,28 +122,39 @@ static void put_first(struct strbuf *sb, const struct summary *s)
 	text_filter(sb, s);
 }
 
-static void put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+static int put_details(struct strbuf *sb, const struct summary *s, const struct shown *all)
 {
+	int r = 0;
+
+	for (size_t i = 0; i < text_parts(s) && r == 0; i++) {
+		if (all[i].is_refs)
+			text_refs_details(&all[i].refs, sb);
+		else
+			r = put_groups(sb, &all[i].blocks);
+	}
+	return r;
+}
+
+static int put_all(struct strbuf *sb, const struct summary *s, size_t top, const struct shown *all)
+{
+	int r;
+
 	put_first(sb, s);
 	if (s->by_process) {
 		text_processes_table(sb, s, top);
 		strbuf_putc(sb, '\n');
 		text_head(sb, s);
-		return;
+		return 0;
 	}
 	put_tables(sb, s, all);
 	text_double_frees(sb, s, top);
-	for (size_t i = 0; i < text_parts(s); i++) {
-		if (all[i].is_refs)
-			text_refs_details(&all[i].refs, sb);
-		else
-			put_groups(sb, &all[i].blocks);
-	}
+	r = put_details(sb, s, all);
 	put_suppressions(sb, s);
 	if (s->per_object)
 		text_objects(sb, s);
 	strbuf_putc(sb, '\n');
 	text_head(sb, s);
+	return r;
 }
 
 static int put(struct strbuf *sb, const struct summary *s, size_t top)
@@ -147,7 +163,7 @@ static int put(struct strbuf *sb, const struct summary *s, size_t top)
 	int r = all ? make_shown(s, top, all) : -ENOMEM;
 
 	if (r == 0)
-		put_all(sb, s, top, all);
+		r = put_all(sb, s, top, all);
 	free_shown(s, all);
 	return r;
 }
@@ -155,15 +171,15 @@ static int put(struct strbuf *sb, const struct summary *s, size_t top)
 int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 {
 	const size_t from = sb->len;
-	struct by_stack by_stack;
+	struct rows rows;
 	int r = summary_error(s);
 
 	if (r < 0)
 		return r;
-	r = by_stack_make(s, &by_stack);
+	r = rows_make(s, &rows);
 	if (r == 0)
-		r = put(sb, &by_stack.view, top);
-	by_stack_fini(&by_stack);
+		r = put(sb, &rows.by_stack.view, top);
+	rows_fini(&rows);
 	text_mark_show(sb, from, s);
 	return r < 0 ? r : strbuf_error(sb);
 }
@@ -171,21 +187,21 @@ int out_text(const struct summary *s, size_t top, struct strbuf *sb)
 int out_text_answer(const struct summary *s, struct strbuf *sb, double *rate)
 {
 	const size_t from = sb->len;
-	struct by_stack by_stack;
+	struct rows rows;
 	int r = summary_error(s);
 
 	if (r < 0)
 		return r;
-	r = by_stack_make(s, &by_stack);
+	r = rows_make(s, &rows);
 	if (r == 0) {
-		by_stack.view.columns = TEXT_UNBROKEN;
-		put_first(sb, &by_stack.view);
+		rows.by_stack.view.columns = TEXT_UNBROKEN;
+		put_first(sb, &rows.by_stack.view);
 		if (rate)
-			*rate = text_answer_rate(&by_stack.view);
+			*rate = text_answer_rate(&rows.by_stack.view);
 		if (!s->ngroups && !s->nrefs)
-			empty_report_put(sb, &by_stack.view);
+			empty_report_put(sb, &rows.by_stack.view);
 	}
-	by_stack_fini(&by_stack);
+	rows_fini(&rows);
 	text_mark_remove(sb, from);
 	return r < 0 ? r : strbuf_error(sb);
 }

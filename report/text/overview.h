@@ -11,21 +11,18 @@
 #include "report/model/row_choice.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
-#include "report/names/apart.h"
+#include "report/text/groups/columns.h"
 
 struct overview {
 	const struct summary *summary;
 	struct text_part part;
-	bool verdicts;			/* a group has a verdict */
-	size_t growth_width;		/* of the column of growth */
-	bool shares;			/* there is room for a column of shares */
+	struct columns columns;
 	bool sampled;			/* rows show estimates (report/text/groups/text_sampled.h) */
 	struct row_choice rows;		/* indices are those of the part */
-	struct apart *apart;		/* by index */
 };
 
 /*
- * Show @top groups (0: all) of a part of the sorted summary @s, which must outlive @o. 0 or -ENOMEM;
+ * Show @top groups (0: all) of a part of the rows @s (report/names/rows.h), which must outlive @o. 0 or -ENOMEM;
  * overview_fini in any case.
  */
 must_check int overview_make(const struct summary *s, const struct text_part *part, size_t top,

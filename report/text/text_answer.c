@@ -27,6 +27,7 @@
 #include "report/text/text_processes.h"
 
 #define NAME_WIDTH 10
+#define WORTH_WORDS 10	/* one such block for so many live ones */
 
 /* The sum of the rates of all groups that grow; what is lost with a group counts in its rate. */
 static double rate_of_all(const struct summary *s, const struct text_part *part)
@@ -41,6 +42,17 @@ static double rate_of_all(const struct summary *s, const struct text_part *part)
 		if (growth_rises(g) && isfinite(g->bytes_per_minute))
 			sum += g->bytes_per_minute;
 	}
+	return sum;
+}
+
+/* Likewise of what has come for older blocks, also in groups that do not grow. */
+static double replaced_in_all(const struct summary *s, const struct text_part *part)
+{
+	double sum = 0;
+
+	for (size_t i = part->first; i < part->first + part->n; i++)
+		if (summary_section(s, &s->groups[i]) != SUMMARY_HELD)
+			sum += s->groups[i].growth.replaced_per_minute;
 	return sum;
 }
 
@@ -71,9 +83,39 @@ static bool any_unknown(const struct summary *s, const struct text_part *part)
 	return false;
 }
 
+/* What is known of both, or nothing. */
+static void put_net(struct strbuf *sb, double rate, double replaced)
+{
+	if (!(replaced > 0))
+		return;
+	strbuf_puts(sb, rate > 0 ? " net: " : ": ");
+	format_rate(sb, rate + replaced, false);
+	strbuf_puts(sb, " allocated, ");
+	if (rate > 0)
+		format_rate(sb, replaced, false);
+	else
+		strbuf_puts(sb, "as much");
+	strbuf_puts(sb, " of older blocks freed");
+}
+
+/* Part of what grows may replace these: that is not known. */
+static void put_not_netted(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+{
+	const bool merged = summary_is_merged(s);
+	const uint64_t n = merged ? s->totals.unmatched_frees : summary_older_unknown(&s->totals);
+
+	/* of all families together: of which one they are is not known */
+	if (n <= s->totals.live_blocks / WORTH_WORDS || part->plain || part->family.ranges || s->nfamilies > 1)
+		return;
+	strbuf_puts(sb, "; ");
+	format_count(sb, n, "older block");
+	strbuf_printf(sb, "%s %s freed, which may be replaced by these", merged ? "" : " of unknown size",
+		      n == 1 ? "was" : "were");
+}
+
 void text_answer_growth(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
-	double rate = rate_of_all(s, part);
+	const double rate = rate_of_all(s, part), replaced = part->plain ? 0 : replaced_in_all(s, part);
 
 	if (rate > 0) {
 		strbuf_puts(sb, ", growing by ");
@@ -81,6 +123,10 @@ void text_answer_growth(struct strbuf *sb, const struct summary *s, const struct
 	} else {
 		put_not_rising(sb, any_unknown(s, part));
 	}
+	if (rate > 0 || !any_unknown(s, part))
+		put_net(sb, rate, replaced);
+	if (rate > 0)
+		put_not_netted(sb, s, part);
 }
 
 /* If some groups are not shown, the line that names the filter says how the others grow. */

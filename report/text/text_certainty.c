@@ -8,6 +8,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/stop_share.h"
+#include "report/model/unseen_allocs.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/wrap.h"
 #include "trace/endnote.h"
@@ -16,9 +17,6 @@
 #define STACKS_PERCENT 2
 
 /* After so long a watch little is left that is meant to live longer. */
-/* worth some words: one of so many frees is of a block older than the watch, or one such free for so many */
-#define OLDER 10
-#define OLDER_LIVE 4		/* live blocks */
 #define LONG_SECONDS 300
 
 #define NO_VERDICTS "no verdicts: "
@@ -46,6 +44,15 @@ void text_certainty_doubts(struct strbuf *sb, const struct summary_verdicts *v)
 	format_count(sb, v->ndoubts, "doubt");
 	strbuf_puts(sb, " about the verdicts");
 	strbuf_puts(sb, WHERE);
+}
+
+static void put_unseen(struct strbuf *missing, const struct summary_run *run)
+{
+	if (!unseen_allocs_any(run))
+		return;
+	text_certainty_next(missing);
+	unseen_allocs_put(missing, run);
+	strbuf_puts(missing, " could not be watched");
 }
 
 static void put_lost(struct strbuf *missing, uint64_t lost)
@@ -138,32 +145,88 @@ static void put_short(struct strbuf *sb, const struct summary *s)
 	format_seconds(sb, s->run.seconds);
 	strbuf_puts(sb, ": what is meant to live longer (caches, sessions) looks like a leak; "
 			"watch for longer\n");
-	if (s->totals.unmatched_frees <= s->totals.frees / OLDER &&
-	    s->totals.unmatched_frees <= s->totals.live_blocks / OLDER_LIVE)
-		return;
-	format_count(sb, s->totals.unmatched_frees, "older block");
-	strbuf_puts(sb, " were freed meanwhile: part of what grows may only replace these\n");
+	if (summary_is_sampled(&s->run) || s->run.sample_bytes)
+		strbuf_puts(sb, "a sample does not see older blocks that are freed: part of what grows may only "
+				"replace these\n");
 }
 
-/* A program that waits for threads, or for a processor, becomes slower by more than it is stopped. */
+/* With a budget the allocator is asked what became of a block; a census has shown that it can be. */
+static const char *cheaper_than_ptrace(const struct summary *s)
+{
+	/* also --engine auto itself, where it came to ptrace */
+	const bool probes = !s->run.other && !(s->run.engine && !strcmp(s->run.engine, "auto"));
+
+	if (s->run.verdicts.census)
+		return probes ? "--engine auto costs less, --budget least" : "--budget costs less";
+	return probes ? "--engine auto costs less, --sample 512K least" : NULL;
+}
+
+/* A budget takes ptrace. */
+static const char *cheaper_than_probes(const struct summary *s)
+{
+	return s->run.verdicts.census && !s->run.other ? "--budget costs less" : "--sample 512K costs less";
+}
+
+/* No hint names what was just done, or cannot be done. */
+static void put_cheaper(struct strbuf *sb, const struct summary *s)
+{
+	const bool counted = !strcmp(s->run.mode, "exact") && s->totals.allocs;
+	const char *what = NULL;
+
+	if (strcmp(s->run.frontend, "gdb") != 0 && (s->run.verdicts.census || counted))
+		what = summary_stops_known(&s->run) ? cheaper_than_ptrace(s) : cheaper_than_probes(s);
+	if (what)
+		strbuf_printf(sb, "; %s", what);
+	strbuf_putc(sb, '\n');
+}
+
+/* "2.4s of 5s (48%)" */
+static void put_part(struct strbuf *sb, const struct stop_share *share)
+{
+	format_seconds(sb, share->stopped_s);
+	strbuf_puts(sb, " of ");
+	format_seconds(sb, share->time_s);
+	strbuf_puts(sb, " (");
+	format_percent(sb, share->stopped_s, share->time_s);
+	strbuf_putc(sb, ')');
+}
+
+/* By one thread: over many idle ones the share is small, however slow the others are. */
+static void put_worst(struct strbuf *sb, const struct summary *s, const struct stop_share *worst)
+{
+	if (summary_stops_known(&s->run)) {
+		strbuf_puts(sb, "a thread was stopped for ");
+		put_part(sb, worst);
+		strbuf_puts(sb, ", which slows it by more than that");
+	} else {
+		strbuf_puts(sb, "of a thread's time the kernel's probes took at least ");
+		put_part(sb, worst);
+	}
+}
+
+/* Older traces do not have it by thread. */
+static void put_mean(struct strbuf *sb, const struct stop_share *first)
+{
+	strbuf_puts(sb, first->threads == 1 ? "a thread was stopped for " : "threads were stopped for ");
+	put_part(sb, first);
+	strbuf_puts(sb, first->threads == 1 ? ", which slows it by more than that" : ", which slows them by more than that");
+}
+
 static void put_slowed(struct strbuf *sb, const struct summary *s)
 {
-	struct stop_share first;
+	const bool stopped = summary_stops_known(&s->run);
+	struct stop_share share;
+	const bool worst = stop_share_of_worst(&s->run, &share);
 
-	if (summary_is_sampled(&s->run) || !summary_stops_known(&s->run) || !stop_share_first(&s->run, &first) ||
-	    !stop_share_slows(&first))
+	if (summary_is_sampled(&s->run) || (!worst && (!stopped || !stop_share_first(&s->run, &share))) ||
+	    !stop_share_slows(&share))
 		return;
-	strbuf_printf(sb, "the watch slowed the %s: %s stopped for ", s->nprocesses > 1 ? "processes" : "process",
-		      first.threads == 1 ? "a thread was" : "threads were");
-	format_percent(sb, first.stopped_s, first.time_s);
-	strbuf_puts(sb, first.threads == 1 ? " of its time" : " of their time");
-	strbuf_puts(sb, ", which slows it by more than that");
-	/* a budget works with glibc's malloc only, as the census does, but needs no rights beyond tracing */
-	if (s->run.verdicts.census)
-		strbuf_puts(sb, "; --engine auto costs less, --budget least");
-	else if (strcmp(s->run.mode, "exact") == 0 && s->totals.allocs)
-		strbuf_puts(sb, "; --engine auto costs less, --sample 512K least");
-	strbuf_putc(sb, '\n');
+	strbuf_printf(sb, "the watch slowed the %s: ", s->nprocesses > 1 ? "processes" : "process");
+	if (worst)
+		put_worst(sb, s, &share);
+	else
+		put_mean(sb, &share);
+	put_cheaper(sb, s);
 }
 
 /* What takes three times the interval is in the sample with a probability of 95 %. */
@@ -193,6 +256,7 @@ void text_certainty(struct strbuf *sb, const struct summary *s)
 
 	put_end(sb, s);
 	put_sample(sb, &s->run);
+	put_unseen(&missing, &s->run);
 	put_lost(&missing, summary_lost_total(s));
 	put_gaps(&missing, &s->run);
 	put_stacks(&missing, &s->run);

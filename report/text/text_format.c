@@ -12,6 +12,7 @@ static int watch(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_text = {
-	.name = "text", .watch = watch, .diff = out_diff_text, .scan = out_scan_text, .for_people = true,
+	.name = "text", .what = "the report to read",
+	.watch = watch, .diff = out_diff_text, .scan = out_scan_text, .for_people = true,
 	.has_singles = true,
 };

@@ -7,8 +7,8 @@
 #include <time.h>
 
 #include "report/model/format_text.h"
-#include "report/model/stop_share.h"
 #include "report/model/text_parts.h"
+#include "report/model/words_stopped.h"
 #include "report/text/groups/text_builds.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"
@@ -21,7 +21,6 @@
 #include "trace/endnote.h"
 
 #define COMMAND_SHOWN 1000	/* characters */
-#define OTHER_TIME 0.95		/* of a part, if it is less than this share of the whole */
 
 bool text_head_time(struct strbuf *sb, int64_t ns)
 {
@@ -55,6 +54,18 @@ void text_head_command(struct strbuf *sb, const struct summary_target *t)
 	strbuf_puts(sb, shown < line.len ? " ...\n" : "\n");
 }
 
+/* If that is not the engine that was asked for; none: ptrace. */
+static void put_why_engine(struct strbuf *sb, const struct summary_run *run, bool merged)
+{
+	const char *asked = run->engine ? run->engine : "ptrace";
+
+	if (!run->other || merged || (strcmp(asked, "auto") && !strcmp(asked, run->frontend)) ||
+	    (!strcmp(asked, "auto") && !strcmp(run->frontend, "uprobe")))
+		return;
+	strbuf_puts(sb, ", as ");
+	strbuf_text(sb, run->other);
+}
+
 /* Imported files of other tools have no times. */
 static void put_watched(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
@@ -84,7 +95,9 @@ static void put_watched(struct strbuf *sb, const struct summary_run *run, bool m
 	}
 	strbuf_puts(sb, ", by ");
 	strbuf_text(sb, run->frontend);
-	strbuf_puts(sb, merged && !strcmp(run->frontend, "several") ? " engines\n" : "\n");
+	strbuf_puts(sb, merged && !strcmp(run->frontend, "several") ? " engines" : "");
+	put_why_engine(sb, run, merged);
+	strbuf_putc(sb, '\n');
 }
 
 static void put_events(struct strbuf *sb, const struct summary *s)
@@ -115,78 +128,35 @@ static void put_events(struct strbuf *sb, const struct summary *s)
 	strbuf_putc(sb, '\n');
 }
 
-/*
- * The time of the threads is given with each share, so that the share can be checked. What all threads were
- * stopped for is before it; what those that hit traps were, only if that is another time.
- */
-static void put_share_of_hitting(struct strbuf *sb, const struct stop_share *its, double stopped_s)
-{
-	format_percent(sb, its->stopped_s, its->time_s);
-	if (its->threads == 1)
-		strbuf_puts(sb, " of the time of the thread that hit traps (");
-	else
-		strbuf_printf(sb, " of the time of the %" PRIu64 " threads that hit traps (", its->threads);
-	if (its->stopped_s < OTHER_TIME * stopped_s) {
-		format_seconds(sb, its->stopped_s);
-		strbuf_puts(sb, " of ");
-	}
-	format_seconds(sb, its->time_s);
-	strbuf_puts(sb, ")");
-}
-
-/* Shares are clearer than a sum over threads, which may be much longer than the run. */
-static void put_shares(struct strbuf *sb, const struct summary_run *run, bool merged)
-{
-	struct stop_share all, hitting;
-	bool part;
-
-	if (!stop_share_of_all(run, &all)) {
-		strbuf_puts(sb, ", all threads together");
-		return;
-	}
-	strbuf_puts(sb, ", ");
-	part = (merged || all.threads > 1) && stop_share_of_hitting(run, &hitting);
-	if (part) {
-		put_share_of_hitting(sb, &hitting, all.stopped_s);
-		strbuf_puts(sb, "; ");
-	}
-	format_percent(sb, all.stopped_s, all.time_s);
-	if (merged)	/* runs of different length: the time does not show how many threads there were */
-		strbuf_puts(sb, part ? " of all" : " of the time of all threads");
-	else if (part)
-		strbuf_printf(sb, " of all %" PRIu64, all.threads);
-	else if (all.threads > 1)
-		strbuf_printf(sb, " of the time of all %" PRIu64 " threads", all.threads);
-	else
-		strbuf_puts(sb, " of the time");
-	if (all.stopped_s < run->stopped_seconds)	/* it was stopped before its time began, too */
-		return;
-	strbuf_puts(sb, " (");
-	format_seconds(sb, all.time_s);
-	strbuf_puts(sb, ")");
-}
-
 static void put_stopped(struct strbuf *sb, const struct summary_run *run, bool merged)
 {
-	struct stop_share first;
+	cleanup_strbuf struct strbuf lines = STRBUF_INIT;
+	const char *line;
 
 	if (!(run->seconds > 0))
 		return;
-	text_label(sb, "stopped");
-	if (!summary_stops_known(run)) {
-		strbuf_puts(sb, strcmp(run->frontend, "gdb") ? "no thread: calls were seen in the kernel, which takes "
-							       "some microseconds each\n"
-							     : "for how long is not known: gdb does not report it\n");
+	words_stopped(&lines, run, merged);
+	line = strbuf_str(&lines);
+	for (size_t n; *line; line += n + (line[n] == '\n')) {
+		n = strcspn(line, "\n");
+		text_label(sb, line == strbuf_str(&lines) ? "stopped" : "");
+		strbuf_append(sb, line, n);
+		strbuf_putc(sb, '\n');
+	}
+}
+
+static void put_older(struct strbuf *sb, const struct summary_totals *t)
+{
+	const uint64_t unknown = summary_older_unknown(t);
+
+	strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
+	if (!t->older_blocks)
 		return;
-	}
-	format_seconds(sb, run->stopped_seconds);
-	put_shares(sb, run, merged);
-	strbuf_putc(sb, '\n');
-	if (stop_share_first(run, &first) && stop_share_slows(&first)) {
-		text_label(sb, "");
-		strbuf_puts(sb, "it was slowed by more than that: how long threads waited for another one, "
-				"or for a processor, is not counted\n");
-	}
+	strbuf_puts(sb, " (");
+	format_size(sb, t->older_bytes);
+	if (unknown)
+		strbuf_printf(sb, ", and %" PRIu64 " of unknown size", unknown);
+	strbuf_putc(sb, ')');
 }
 
 static void put_totals(struct strbuf *sb, const struct summary_totals *t)
@@ -196,7 +166,7 @@ static void put_totals(struct strbuf *sb, const struct summary_totals *t)
 	strbuf_puts(sb, ", ");
 	format_count(sb, t->frees, "free");
 	if (t->unmatched_frees)
-		strbuf_printf(sb, ", %" PRIu64 " of blocks older than the watch", t->unmatched_frees);
+		put_older(sb, t);
 	if (t->double_frees) {
 		strbuf_puts(sb, ", ");
 		text_mark_count(sb, t->double_frees, "DOUBLE FREE");
@@ -264,7 +234,7 @@ static void put_lines(struct strbuf *sb, const struct summary *s)
 	put_events(sb, s);
 	put_stopped(sb, &s->run, summary_is_merged(s));
 	text_memory_head(sb, s);
-	text_verdicts_head(sb, &s->run.verdicts);
+	text_verdicts_head(sb, s);
 	if (summary_is_sampled(&s->run))
 		text_budget(sb, s);
 	else if (text_counts_blocks(s))

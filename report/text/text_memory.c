@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
+#include "report/model/memory_growth.h"
+#include "report/model/target_ended.h"
 #include "report/model/text_parts.h"
 #include "report/text/groups/text_label.h"
 
-#define MUCH (1u << 20)		/* growth that is worth a sentence */
+#define MUCH_MAPPED (16u << 20)	/* addresses: without memory behind them they cost little */
+#define MANY 5u			/* threads or descriptors more than at the start that are worth a line */
 #define MUCH_CODE (64u << 10)	/* copied pages that are worth some words: an exact watch has fewer */
 #define ROWS 10u
 #define COLUMN_PID 9
@@ -72,7 +75,7 @@ static bool children_first(const struct summary *s, const struct summary_memory 
 {
 	const int64_t grew = summary_memory_growth(most);
 
-	return !s->run.events || (grew >= MUCH && (uint64_t)grew > s->totals.live_bytes);
+	return !s->run.events || (grew >= MEMORY_GROWTH_MUCH && (uint64_t)grew > s->totals.live_bytes);
 }
 
 static void put_child(struct strbuf *sb, const struct summary_memory *m)
@@ -150,31 +153,9 @@ static void put_children_line(struct strbuf *sb, const struct children *c)
 
 /* --- unexplained growth --- */
 
-/* Of the process that is watched: without the pages of its code that were copied for traps. */
-static int64_t grew_by(const struct summary *s, const struct summary_memory *m)
-{
-	const int64_t grew = summary_memory_growth(m);
-
-	/* a trace may have any number */
-	if (grew <= 0)
-		return grew;
-	return s->run.code_copied < (uint64_t)grew ? grew - (int64_t)s->run.code_copied : 0;
-}
-
-/*
- * Is so much growth unexplained that it is worth a sentence? Neither blocks of other processes nor objects
- * with references explain any.
- */
-static bool is_unexplained(const struct summary *s, const struct summary_memory *m)
-{
-	const int64_t grew = m ? grew_by(s, m) : 0;
-
-	return grew >= MUCH && text_counts_blocks(s) && summary_memory_explained(s) < (uint64_t)grew / 2;
-}
-
 static void put_explained(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
-	format_percent(sb, (double)summary_memory_explained(s), (double)grew_by(s, m));
+	format_percent(sb, (double)summary_memory_explained(s), (double)memory_growth_of(s, m));
 }
 
 /* Of a process that grew. Blocks may be in memory that it had before, so they may be more than the growth. */
@@ -182,7 +163,7 @@ static void put_explanation(struct strbuf *sb, const struct summary *s, const st
 {
 	const uint64_t live = summary_memory_explained(s);
 
-	if (live >= (uint64_t)grew_by(s, m)) {
+	if (live >= (uint64_t)memory_growth_of(s, m)) {
 		strbuf_puts(sb, "; live blocks, ");
 		format_size(sb, live);
 		strbuf_puts(sb, ", explain all of the growth");
@@ -203,20 +184,77 @@ static bool is_heap(const struct summary_memory *m, uint64_t rest)
 	return first->heap && last->heap > first->heap && last->heap - first->heap >= rest / 2;
 }
 
+/*
+ * Ends the line with a command for more, unless this watch was of @family: then it was that command. Nor if the
+ * process is no longer there.
+ */
+static void put_command(struct strbuf *sb, const struct summary *s, const char *family, const char *option,
+			const struct summary_memory *m, const char *shows)
+{
+	bool useless = target_ended(s);
+
+	for (size_t i = 0; i < s->nfamilies; i++)
+		useless |= !strcmp(s->families[i].name, family);
+	if (!useless)
+		strbuf_printf(sb, " (mmattach %s -p %d %s)", option, (int)m->pid, shows);
+	strbuf_putc(sb, '\n');
+}
+
 static void put_rest(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
 {
-	const uint64_t rest = (uint64_t)grew_by(s, m) - summary_memory_explained(s);
+	const uint64_t rest = (uint64_t)memory_growth_of(s, m) - summary_memory_explained(s);
 
 	text_label(sb, "");
 	strbuf_puts(sb, "the rest, ");
 	format_size(sb, rest);
-	if (is_heap(m, rest))
-		strbuf_printf(sb, ": malloc's heap grew, "
-				  "by memory that was freed since or lies between blocks "
-				  "(mmattach scan -p %d)\n", (int)m->pid);
-	else
-		strbuf_printf(sb, ": pages used for the first time, or mappings that are not malloc's "
-				  "(mmattach --growth -p %d shows whose)\n", (int)m->pid);
+	if (is_heap(m, rest)) {
+		strbuf_puts(sb, ": malloc's heap grew, by memory that was freed since or lies between blocks");
+		if (!target_ended(s))
+			strbuf_printf(sb, " (mmattach scan -p %d)", (int)m->pid);
+		strbuf_putc(sb, '\n');
+		return;
+	}
+	strbuf_puts(sb, ": pages used for the first time, or mappings that are not malloc's");
+	put_command(sb, s, "growth", "--growth", m, "shows whose");
+}
+
+/* By how much its mappings grew that have no memory behind them: what has is counted as memory. */
+static uint64_t grew_empty(const struct summary_memory *m)
+{
+	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
+	const uint64_t mapped = last->mapped > first->mapped ? last->mapped - first->mapped : 0;
+	const int64_t grew = summary_memory_growth(m);
+
+	return grew <= 0 ? mapped : mapped > (uint64_t)grew ? mapped - (uint64_t)grew : 0;
+}
+
+static bool many_more(uint64_t first, uint64_t last)
+{
+	return first && last >= first + MANY;
+}
+
+/* What else a program may leak. The stacks of threads that are not joined are addresses, mostly. */
+static void put_others(struct strbuf *sb, const struct summary *s, const struct summary_memory *m)
+{
+	const struct memory_point *first = &m->points[0], *last = &m->points[m->npoints - 1];
+
+	if (many_more(first->threads, last->threads)) {
+		text_label(sb, "threads");
+		strbuf_printf(sb, "%" PRIu64 " at the start, %" PRIu64 " at the end", first->threads, last->threads);
+		put_command(sb, s, "thread", "--family thread", m, "shows which are not joined");
+	}
+	if (many_more(first->descriptors, last->descriptors)) {
+		text_label(sb, "files");
+		strbuf_printf(sb, "%" PRIu64 " open descriptors at the start, %" PRIu64 " at the end",
+			      first->descriptors, last->descriptors);
+		put_command(sb, s, "fd", "--family fd", m, "shows which are not closed");
+	}
+	if (first->mapped && grew_empty(m) >= MUCH_MAPPED) {
+		text_label(sb, "addresses");
+		put_change(sb, (int64_t)(last->mapped - first->mapped));
+		strbuf_puts(sb, " of mappings; those of threads that are not joined are kept");
+		put_command(sb, s, "thread", "--family thread", m, "shows these threads");
+	}
 }
 
 static void put_code(struct strbuf *sb, uint64_t copied)
@@ -250,12 +288,13 @@ static void put_memory(struct strbuf *sb, const struct summary *s, const struct 
 			put_change(sb, (int64_t)(last->swapped - first->swapped));
 		}
 	}
-	if (grew_by(s, m) >= MUCH && text_counts_blocks(s)) {
+	if (memory_growth_of(s, m) >= MEMORY_GROWTH_MUCH && text_counts_blocks(s)) {
 		put_explanation(sb, s, m);
 	}
 	strbuf_putc(sb, '\n');
-	if (is_unexplained(s, m))
+	if (memory_growth_unexplained(s, m))
 		put_rest(sb, s, m);
+	put_others(sb, s, m);
 }
 
 /* --- the runtime --- */
@@ -296,10 +335,10 @@ void text_memory_answer(struct strbuf *sb, const struct summary *s)
 {
 	const struct summary_memory *m = summary_memory_of_target(s);
 
-	if (!is_unexplained(s, m))
+	if (!memory_growth_unexplained(s, m))
 		return;
 	strbuf_puts(sb, "resident memory grew by ");
-	format_size(sb, (uint64_t)grew_by(s, m));
+	format_size(sb, (uint64_t)memory_growth_of(s, m));
 	strbuf_puts(sb, " meanwhile; live blocks explain ");
 	put_explained(sb, s, m);
 	strbuf_puts(sb, " of that: see memory at the end of this report\n");

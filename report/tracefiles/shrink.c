@@ -211,6 +211,25 @@ static void put_place(struct shrink *s, uint32_t family, uint32_t stack)
 	shrink_put(s, &f);
 }
 
+static void put_older(struct shrink *s, struct older_sizes *older)
+{
+	struct fact f = info(s->l->now_us, MMT_OLDER);
+
+	if (older_sizes_pass(older, s->l->now_us) < 0)
+		s->err = s->err ? s->err : -ENOMEM;
+	for (size_t i = 0; i < older->n; i++) {
+		const struct older_size *its = &older->all[i];
+
+		f.place.size = its->size;
+		f.place.frees = its->blocks;
+		f.place.bytes = its->bytes;
+		f.place.span_us = series_span_us(&its->series);
+		f.place.points = its->series.points;
+		f.place.npoints = its->series.points ? its->series.n : 0;
+		shrink_put(s, &f);
+	}
+}
+
 /* --- the end --- */
 
 /* What the places and events above do not include. */
@@ -253,6 +272,7 @@ static void put_all(struct shrink *s)
 		shrink_put_family(s, l->now_us, i);
 		for (uint32_t stack = 0; stack < l->books[i].nplaces; stack++)
 			put_place(s, i, stack);
+		put_older(s, &l->books[i].older);
 		shrink_put_merged(s, i);
 	}
 	shrink_put_hangs(s);

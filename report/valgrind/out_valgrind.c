@@ -10,6 +10,7 @@
 #include "report/export/export.h"
 #include "report/formats.h"
 #include "report/model/format_text.h"
+#include "report/model/words.h"
 
 /* --- XML --- */
 
@@ -103,12 +104,10 @@ struct leak {
 	uint64_t bytes, indirect, blocks;
 };
 
-static const struct leak kinds[VERDICT_COUNT] = {
-	[VERDICT_UNKNOWN] = { .kind = "Leak_StillReachable", .words = "still allocated (no verdict)" },
-	[VERDICT_REACHABLE] = { .kind = "Leak_StillReachable", .words = "still reachable" },
-	[VERDICT_POSSIBLE] = { .kind = "Leak_PossiblyLost", .words = "possibly lost" },
-	[VERDICT_INDIRECT] = { .kind = "Leak_IndirectlyLost", .words = "indirectly lost" },
-	[VERDICT_DEFINITE] = { .kind = "Leak_DefinitelyLost", .words = "definitely lost" },
+static const char *const kinds[VERDICT_COUNT] = {
+	[VERDICT_UNKNOWN] = "Leak_StillReachable", [VERDICT_REACHABLE] = "Leak_StillReachable",
+	[VERDICT_POSSIBLE] = "Leak_PossiblyLost", [VERDICT_INDIRECT] = "Leak_IndirectlyLost",
+	[VERDICT_DEFINITE] = "Leak_DefinitelyLost",
 };
 
 /* False: it is no leak. */
@@ -116,7 +115,8 @@ static bool leak_of(const struct summary *s, const struct summary_group *g, stru
 {
 	const struct export_values its = export_values(s, g);
 
-	*out = kinds[g->verdict];
+	*out = (struct leak){ .kind = kinds[g->verdict],
+			      .words = g->verdict == VERDICT_UNKNOWN ? "still allocated" : words_verdict(g->verdict) };
 	out->bytes = its.of[EXPORT_LIVE_BYTES];
 	out->blocks = its.of[EXPORT_LIVE_BLOCKS];
 	out->indirect = g->verdict == VERDICT_INDIRECT ? 0 : g->kind.indirect_bytes;
@@ -239,6 +239,7 @@ int out_valgrind(const struct summary *s, size_t top, struct strbuf *sb)
 }
 
 const struct report_format report_format_valgrind = {
-	.name = "valgrind", .watch = out_valgrind,
+	.name = "valgrind", .what = "XML as memcheck writes it, for IDEs and CI",
+	.watch = out_valgrind,
 	.why_not = "it is a list of the leaks of one watch",
 };

@@ -37,6 +37,7 @@ static const struct {
 	CALL(openat),	    CALL(pwrite64),	    CALL(prctl),
 	CALL(setsid),	    CALL(sched_yield),	    CALL(chdir),
 	CALL(pipe2),	    CALL(getrandom),	    CALL(sched_setattr),
+	CALL(clone3),
 };
 
 struct refusal {

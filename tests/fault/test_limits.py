@@ -14,7 +14,8 @@ import subprocess
 import pytest
 
 from copies import allow_files, copy_at_a_trap, copy_without_files
-from faults import SANITIZED, assert_says, assert_unharmed, report
+from engines import has_uprobe
+from faults import SANITIZED, assert_refuses, assert_says, assert_unharmed, report
 from harness import FULL, MMATTACH, hits, lost, wait_for
 from scans import scan
 from untouched import assert_untouched, state_letters, tracers
@@ -110,6 +111,15 @@ def test_few_open_files(victim, watch, files):
     target = victim("hot", 2, 3)
     run = watch("-p", target.pid, "-d", "200ms", preexec_fn=limited(resource.RLIMIT_NOFILE, files))
     assert_works_or_says(run, target, "too many open files")
+
+
+@pytest.mark.skipif(not has_uprobe(), reason="clang or libbpf-dev is not installed")
+@pytest.mark.parametrize("files", [10, 20, 22, 24])
+def test_few_open_files_for_probes(victim, watch, files):
+    """The kernel is not said to refuse a program that it has taken."""
+    target = victim("hot", 2, 3)
+    run = watch("-p", target.pid, "-d", "200ms", "--engine", "uprobe", preexec_fn=limited(resource.RLIMIT_NOFILE, files))
+    assert "refuses" not in assert_refuses(run, target, "too many open files")
 
 
 @pytest.mark.parametrize("files", [4, 8, 12])

@@ -8,6 +8,7 @@ import pathlib
 
 import pytest
 
+from engines import has_uprobe
 from faults import PTRACE, Refused, assert_refuses, assert_says, assert_unharmed, refusal, report
 from harness import hits, lost
 
@@ -60,6 +61,18 @@ def watch_refused(refused, target, refusals):
 def test_cannot_watch(victim, refused, call, error, says):
     target = victim("hot", 2, 3)
     assert_refuses(watch_refused(refused, target, [refusal(call, error)]), target, says)
+
+
+@pytest.mark.skipif(not has_uprobe(), reason="clang or libbpf-dev is not installed")
+@pytest.mark.parametrize("call, error, says", [
+    ("clone", "EPERM", "cannot start its process: operation not permitted"),
+    ("clone3", "EPERM", "cannot start its thread: operation not permitted"),
+])
+def test_the_test_of_records_cannot_be_made(victim, refused, call, error, says):
+    """The right to probe a program is not what is missing."""
+    target = victim("hot", 2, 3)
+    run = refused([refusal(call, error)], "-p", target.pid, "-d", SECONDS, "--engine", "uprobe")
+    assert "CAP_" not in assert_refuses(run, target, says)
 
 
 def test_memory_cannot_be_opened(victim, refused):

@@ -182,9 +182,10 @@ def sourced(gdb):
 
 
 # What differs between two watches of the same calls: times and addresses.
-TIMES = {"start", "seconds", "stopped_seconds", "stopped_known", "thread_seconds", "hitting_threads", "hitting_seconds",
-         "hitting_stopped_seconds", "oldest_s", "youngest_s", "time_s", "growth", "first_s", "last_s", "block_ages", "number"}
-PLACES = {"pid", "pc", "samples", "sample"}
+TIMES = {"start", "seconds", "stopped_s", "stopped_known", "thread_s", "hitting_threads", "hitting_s",
+         "hitting_stopped_s", "worst_thread_s", "worst_thread_stopped_s", "probed_s", "oldest_s",
+         "youngest_s", "at_s", "allocs_per_minute", "growth", "first_s", "last_s", "block_ages", "number", "mark", "row"}
+PLACES = {"pid", "pc", "examples", "example"}
 WAITS = {"ring_waits"}
 KERNELS = {"memory"}
 
@@ -198,9 +199,12 @@ def comparable(report):
     if not isinstance(report, dict):
         return report
     kept = {key: comparable(value) for key, value in report.items()
-            if key not in TIMES | PLACES | WAITS | KERNELS | {"frontend", "series"}}
+            if key not in TIMES | PLACES | WAITS | KERNELS | {"engine", "engine_asked", "no_other_engine", "series"}}
     if "series" in report:
         kept["series_end"] = report["series"][-1][1]
-    if isinstance(kept.get("groups"), list):
-        kept["groups"].sort(key=lambda group: json.dumps(group, sort_keys=True))
+    for name in ("groups", "rows"):
+        if isinstance(kept.get(name), list):
+            kept[name].sort(key=lambda group: json.dumps(group, sort_keys=True))
+    if "mark" in report:    # a row: indices of groups are by their order
+        kept["groups"] = len(kept.pop("groups", []))
     return kept

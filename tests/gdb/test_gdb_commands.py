@@ -127,7 +127,7 @@ def test_blocks_of_an_entry(scopes, started):
     """block-list and who-points-at: from a group to its blocks, from a block to the pointers to it."""
     session = started(scopes)
     session.during(scopes, "0 keep 3", "1 library 2")
-    samples = {a for g in session.report()["groups"] for a in g["samples"]}
+    samples = {a for g in session.report()["groups"] for a in g["examples"]}
     listed = session.mmleak("block-list", 1) + session.mmleak("block-list", 2)
     blocks = set(re.findall(r"0x[0-9a-f]+", listed))
     assert blocks >= samples and len(blocks & {hex(int(b, 16)) for b in blocks}) >= 5, listed
@@ -355,6 +355,6 @@ def test_batch(victim, tmp_path):
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     got = json.loads(report(tmp_path / "t.mmt"))
-    assert got["totals"]["allocs"] > 10 and got["run"]["frontend"] == "gdb" and lost(got) == {}
+    assert got["totals"]["allocs"] > 10 and got["run"]["engine"] == "gdb" and lost(got) == {}
     assert_untouched(target)
     target.end()

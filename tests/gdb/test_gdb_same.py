@@ -103,10 +103,10 @@ def test_same_report(victim, attach, tmp_path, case):
         assert_untouched(target)
         target.end()
     ours, gdbs = reports
-    assert (ours["run"]["frontend"], gdbs["run"]["frontend"]) == ("ptrace", "gdb")
+    assert (ours["run"]["engine"], gdbs["run"]["engine"]) == ("ptrace", "gdb")
     assert ours["run"]["events"] > 0
     # there are no verdicts, and gdb's report says why
-    assert not ours["run"].pop("verdicts")["taken"]
+    assert not ours["run"].pop("verdicts")["known"]
     theirs = gdbs["run"].pop("verdicts")
-    assert not theirs["taken"] and ("gdb is the tracer" in (theirs["why_not"] or "")) is (case not in WITHOUT_MEMORY)
+    assert not theirs["known"] and ("gdb is the tracer" in (theirs["why_not"] or "")) is (case not in WITHOUT_MEMORY)
     assert comparable(gdbs) == comparable(ours)

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
+from counted import MARKS, assert_equal, calls_seen
 from harness import lost, random_moment, rounds, wait_for
-from test_exact import MARKS, assert_equal, calls_seen
 from test_scopes import LIBRARY, assert_totals
 from untouched import assert_code_whole, assert_untouched
 

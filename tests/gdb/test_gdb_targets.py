@@ -8,9 +8,9 @@ import random
 
 import pytest
 
+from counted import MARKS, assert_equal, calls_seen
 from harness import hits, lost, rounds, wait_for
 from session import engines
-from test_exact import MARKS, assert_equal, calls_seen
 from test_life import PLUG
 from test_references import ABSOLUTE, born_since, changes, nets
 from test_scopes import LIBRARY, assert_totals, takers
@@ -298,14 +298,14 @@ def test_references(victim, started, tmp_path):
     told = session.during(target, "run 60", "jump 3", "threads 4 20", limit=60)
     session.mmleak("stop")
     got = session.report("--per-object")
-    assert [(t["family"], t["taken"], t["dropped"], t["objects"]) for t in got["ref_totals"]] == [
+    assert [(t["family"], t["acquired"], t["released"], t["live"]) for t in got["families"] if t["references"]] == [
         ("unit", *changes(old, told), told["forgot"])]
     assert nets(got) == born_since(old, told) and lost(got) == {}
     session.mmleak("start", "--ref", "object_ref:object_unref")
     now = session.during(target, "more 4", "less 1")
     got = end_of_watch(session, target, "--per-object")
     assert sorted(nets(got).values()) == [1, 1, 1]
-    assert [(t["taken"], t["dropped"]) for t in got["ref_totals"]] == [(4, 1)] and len(now["objects"]) == len(told["objects"])
+    assert [(t["acquired"], t["released"]) for t in got["families"] if t["references"]] == [(4, 1)] and len(now["objects"]) == len(told["objects"])
     target.end()
 
 
@@ -323,7 +323,7 @@ def test_a_rule_on_the_command_line(victim, started):
     for group in got["groups"]:
         tags[group["tag"]] = tags.get(group["tag"], 0) + group["blocks"]
     assert (tags["inode"], tags[None], lost(got)) == (4, 8, {"tag not read": 4})
-    assert {int(a, 16) for g in got["groups"] for a in g["samples"]} <= {block for block, _, _ in told["taken"]}
+    assert {int(a, 16) for g in got["groups"] for a in g["examples"]} <= {block for block, _, _ in told["taken"]}
     target.end()
 
 

@@ -108,7 +108,7 @@ def shrunk():
 
 
 def damaged():
-    for trace, length in (("service", 9000), ("service", 64), ("verdicts", 2000), ("refs", 1500), ("medley", 7000)):
+    for trace, length in (("service", 9000), ("service", 64), ("verdicts", 2100), ("refs", 1500), ("medley", 6650)):
         yield f"cut-{trace}-{length}.text", [["cut", f"{trace}.mmt", str(length)], ["mmattach", "report", "--top", "3", "cut.mmt"],
                                              ["mmattach", "shrink", "cut.mmt", "-o", "small.mmt"]]
 

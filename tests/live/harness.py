@@ -234,19 +234,28 @@ class Victim(Program):
         return told
 
 
+class Contained(Victim):
+    """The first process of a PID namespace: it knows itself as 1."""
+
+    def expect_ready(self):
+        line = self.out.take()
+        assert line == "ready 1", f"{self.argv}: {line!r} {self.err.text(1)}"
+        self.pid = wait_for(lambda: children(self.process.pid), "the container's process")[0]
+
+
 class Watch(Program):
     """mmattach with @args. With json_report its report is printed, and read, as JSON.
 
     MM_ENGINE=uprobe in the environment: by the second engine.
     """
 
-    def __init__(self, *args, json_report=True, **kwargs):
+    def __init__(self, *args, json_report=True, program=MMATTACH, **kwargs):
         kwargs.setdefault("stdin", subprocess.DEVNULL)
         form = ["--format", "json"] if json_report else []
         engine = os.environ.get("MM_ENGINE")
         plain = args and str(args[0]).startswith("-")  # no command
         chosen = ["--engine", engine] if engine and plain and "--engine" not in args else []
-        super().__init__([MMATTACH, *form, *chosen, *args], **kwargs)
+        super().__init__([program, *form, *chosen, *args], **kwargs)
 
     def wait_watching(self, limit=LIMIT):
         line = self.err.find(r"^watching \d+", limit)

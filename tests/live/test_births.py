@@ -167,6 +167,27 @@ def test_few_files(births, watch):
     assert births.end() == {"bad": 0}
 
 
+def test_each_opens_a_plugin(victim, follow, tmp_path):
+    """One after the other, so each is in the memory of the one before, which had more traps at its end than this
+    one has at its beginning: the plugin's."""
+    target, folder = victim("dl"), tmp_path / "t"
+    rules = ["alloc plug_malloc size=arg1", "free plug_free", "alloc malloc", "free free"]
+    run = follow(target, *(arg for rule in rules for arg in ("--probe", rule)), "-o", f"{folder}/")
+    pids = []
+    for _ in range(4):
+        pids.append(target.ask("opener 30")["child"])
+        wait_adopted(run, folder, pids)
+        os.kill(pids[-1], signal.SIGUSR1)
+        assert target.ask("status") == {"status": 0}
+    report = run.finish()
+    # the plugin's own calls, and those of the program and of the dynamic linker are as many in each
+    processes = by_pid(report)
+    assert len({processes[pid]["allocs"] for pid in pids}) == 1 and processes[pids[0]]["allocs"] > 30, processes
+    assert len({processes[pid]["frees"] for pid in pids}) == 1, processes
+    assert_left([target.pid])
+    target.end()
+
+
 @pytest.fixture
 def small_group():
     """A memory control group of 150 MiB: its file to write a process into."""

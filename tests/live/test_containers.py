@@ -9,22 +9,18 @@ import sys
 import pytest
 
 from engines import has_uprobe
-from harness import MMATTACH, TOP, Program, Victim, Watch, children, wait_for
+from harness import MMATTACH, TOP, Contained, Program, Victim, Watch
 from images import assert_found, make
 from untouched import assert_untouched, wait_untraced
 
-NAMESPACES = ["--user", "--map-root-user", "--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup"]
+USER = ["--user", "--map-root-user"]
+NAMESPACES = ["--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup"]
 PTRACE, PROCESS_VM_READV, BPF = 101, 310, 321
+# What an engine needs, and nothing else; the ways of the second one, too.
+KERNEL = "+sys_ptrace,+bpf,+perfmon"
+NEEDED = {"ptrace": "+sys_ptrace", "uprobe": KERNEL, "uprobe-session": KERNEL, "uprobe-multi": KERNEL,
+          "uprobe-perf": KERNEL + ",+sys_admin"}
 DENIED = [sys.executable, TOP / "tests/tools/denied.py"]
-
-
-class Contained(Victim):
-    """The container's first process."""
-
-    def expect_ready(self):
-        line = self.out.take()
-        assert line == "ready 1", f"{self.argv}: {line!r} {self.err.text(1)}"
-        self.pid = wait_for(lambda: children(self.process.pid), "the container's process")[0]
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +38,8 @@ ROOTS = {
 def container(image):
     started = []
 
-    def start(root="container"):
-        started.append(Contained("/usr/bin/unshare", *NAMESPACES, "--fork", "--kill-child", *ROOTS[root], image, "/program"))
+    def start(root="container", user=USER):
+        started.append(Contained("/usr/bin/unshare", *user, *NAMESPACES, "--fork", "--kill-child", *ROOTS[root], image, "/program"))
         return started[-1]
 
     yield start
@@ -63,7 +59,7 @@ def test_from_the_host(container, engine, root):
     target.ask("nested 50")
     report = watch.finish()
     assert_found(report)
-    assert report["run"]["frontend"] == engine
+    assert report["run"]["engine"] == engine
     wait_untraced(target.pid, 5)
     assert_untouched(target)
     target.ask("nested 1")
@@ -79,10 +75,10 @@ def test_scan_from_the_host(container):
     assert_untouched(target)
 
 
-def sidecar(target, *args):
+def sidecar(target, *args, enter=("--user", "--pid"), before=()):
     """In the container's pid and user namespace, as with shareProcessNamespace; its own files are those of the host."""
     inside = 'mount -t proc proc /proc && exec "$0" "$@"'
-    return Program(["nsenter", "-t", target.pid, "--user", "--pid", "unshare", "--mount", "sh", "-c", inside, MMATTACH,
+    return Program(["nsenter", "-t", target.pid, *enter, "unshare", "--mount", "sh", "-c", inside, *before, MMATTACH,
                     "--format", "json", "-p", "1", *args])
 
 
@@ -96,24 +92,59 @@ def test_as_a_sidecar(container, engine, root):
     assert watch.wait() == 0, watch.said()
     report = json.loads(watch.out.text())
     assert_found(report)
-    assert report["run"]["frontend"] == "ptrace"
+    assert report["run"]["engine"] == "ptrace"
     wait_untraced(target.pid, 5)
     assert_untouched(target)
 
 
-def test_probes_from_a_sidecar(container):
-    """The kernel's programs know processes by the numbers of the first namespace."""
+def test_probes_from_a_sidecar_with_users_of_its_own(container):
+    """There root has no right to load programs into the kernel."""
     target = container()
     watch = sidecar(target, "-d", "1", "--engine", "uprobe")
     assert watch.wait() == 1
-    assert "--engine ptrace" in watch.said()
+    assert "CAP_BPF" in watch.said() and "--engine ptrace" in watch.said()
     assert_untouched(target)
 
 
+@pytest.mark.skipif(not has_uprobe(), reason="clang or libbpf-dev is not installed")
+@pytest.mark.parametrize("way", ["uprobe-session", "uprobe-multi", "uprobe-perf"])
+def test_probes_from_a_sidecar(container, way):
+    """With the host's users, as most containers have: the programs take the container's numbers of processes."""
+    target = container(user=[])
+    watch = sidecar(target, "-d", "2", "--engine", way, enter=["--pid"], before=with_only(NEEDED[way]))
+    assert watch.err.find("^watching 1 "), watch.said()
+    target.ask("nested 50")
+    assert watch.wait() == 0, watch.said()
+    report = json.loads(watch.out.text())
+    assert_found(report)
+    assert report["run"]["engine"] == "uprobe" and not report["run"]["lost"]
+    wait_untraced(target.pid, 5)
+    assert_untouched(target)
+
+
+# In a PID namespace: start a program in another one below it, and then mmattach with what follows, -p the program.
+BETWEEN = """
+import pathlib, subprocess, sys
+below = subprocess.Popen(["unshare", "--pid", "--fork", "--kill-child", "sleep", "100"])
+children = pathlib.Path(f"/proc/{below.pid}/task/{below.pid}/children")
+while not (pid := children.read_text().strip()) or pathlib.Path(f"/proc/{pid}/comm").read_text() != "sleep\\n":
+    pass
+status = subprocess.run([*sys.argv[1:], "-p", pid]).returncode
+below.kill()
+sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not has_uprobe(), reason="clang or libbpf-dev is not installed")
+def test_probes_from_between():
+    """The programs know the numbers of the first namespace and of the target's, and mmattach is in neither."""
+    watch = Program(["unshare", "--pid", "--fork", "--mount", "--kill-child", "sh", "-c", 'mount -t proc proc /proc && exec "$@"',
+                     "sh", sys.executable, "-c", BETWEEN, MMATTACH, "-d", "1", "--engine", "uprobe"])
+    assert watch.wait() == 1, watch.said()
+    assert "it is in a PID namespace of its own below that of mmattach" in watch.said()
+
+
 # --- with exactly these privileges ---
-
-NEEDED = {"ptrace": "+sys_ptrace", "uprobe": "+sys_ptrace,+bpf,+perfmon"}
-
 
 def with_only(capabilities):
     """As root, as the target is."""
@@ -133,6 +164,14 @@ def test_least_privileges(container, engine):
     assert_untouched(target)
 
 
+def test_perf_events_without_sys_admin(container):
+    target = container()
+    watch = Program([*with_only(KERNEL), MMATTACH, "--engine", "uprobe-perf", "-p", target.pid, "-d", "1"])
+    assert watch.wait() == 1
+    assert "a program may not be probed by perf events: that needs root, or CAP_SYS_ADMIN" in watch.said()
+    assert_untouched(target)
+
+
 def test_without_bpf(container):
     target = container()
     watch = Program([*with_only("+sys_ptrace"), MMATTACH, "--engine", "uprobe", "-p", target.pid, "-d", "1"])
@@ -144,6 +183,17 @@ def test_without_bpf(container):
 def as_another_user(capabilities):
     return [*with_only(capabilities), "--reuid", "4321", "--regid", "4321", "--clear-groups",
             "--ambient-caps", f"-all,{capabilities}"]
+
+
+@pytest.mark.skipif(not has_uprobe(), reason="clang or libbpf-dev is not installed")
+def test_without_any_right():
+    """Not even its namespaces may be looked at."""
+    target = Victim("hot", 1, 1)
+    watch = Program([*as_another_user("+kill"), MMATTACH, "--engine", "uprobe", "-p", target.pid, "-d", "1"])
+    assert watch.wait() == 1
+    assert "CAP_BPF" in watch.said()
+    assert_untouched(target)
+    target.end()
 
 
 @pytest.mark.parametrize("engine", engines())

@@ -10,55 +10,11 @@ import random
 
 import pytest
 
-from harness import hits, lost, rounds
+from counted import MARKS, assert_equal, calls_seen, small_alignments_joined
+from harness import lost, rounds
 from untouched import assert_untouched
 
-MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
 OPS = rounds(600, 1200)  # by each of the eight threads
-
-
-def assert_equal(report, told, size="live_usable"):
-    """@report has the counts that the victim @told."""
-    assert told["failures_missed"] == 0, "the victim's own expectations are wrong"
-    assert lost(report) == {}
-    totals = report["totals"]
-    assert {
-        "allocs": totals["allocs"],
-        "frees": totals["frees"],
-        "old_frees": totals["unmatched_frees"],
-        "double_frees": totals["double_frees"],
-        "live_blocks": totals["live_blocks"],
-        "live_bytes": totals["live_bytes"],
-    } == {
-        "allocs": told["allocs"],
-        "frees": told["frees"],
-        "old_frees": told["old_frees"],
-        "double_frees": 0,
-        "live_blocks": told["live_blocks"],
-        "live_bytes": told[size],
-    }
-
-
-def calls_seen(report):
-    """Calls of each function, grouped as by the victim: aligned_alloc, valloc and pvalloc are memalign."""
-    aligned = ["memalign", "aligned_alloc", "valloc", "pvalloc"]
-    return {
-        "malloc": hits(report, "alloc malloc"),
-        "calloc": hits(report, "alloc calloc"),
-        "realloc": hits(report, "realloc realloc"),
-        "posix_memalign": hits(report, "alloc posix_memalign"),
-        "memalign": sum(hits(report, f"alloc {name}") for name in aligned),
-        "free": hits(report, "free free"),
-    }
-
-
-def small_alignments_joined(calls):
-    """aligned_alloc(16, n) is malloc within glibc. Which of the two is counted depends on whether
-    aligned_alloc's entry has a trap, which exact sizes need.
-    """
-    joined = dict(calls)
-    joined["malloc"] += joined.pop("memalign")
-    return joined
 
 
 @pytest.mark.parametrize("sizes, size", [("usable", "live_usable"), ("exact", "live_requested")])
@@ -121,7 +77,20 @@ def test_nothing_between_the_marks_counts_nothing(victim, attach):
     target = victim("exact", OPS)
     report = attach(target, *MARKS).finish()
     assert report["totals"] == {
-        "allocs": 0, "frees": 0, "unmatched_frees": 0, "double_frees": 0, "live_blocks": 0, "live_bytes": 0,
+        "allocs": 0, "frees": 0, "unmatched_frees": 0, "older_blocks": 0, "older_bytes": 0, "double_frees": 0, "live_blocks": 0, "live_bytes": 0,
     }
+    assert_untouched(target)
+    target.end()
+
+
+def test_detached_threads(victim, attach):
+    """A thread that ends frees what is in its cache, which was freed before, and then what others that have ended
+    had: none of these frees is the program's, and none is a double one. The program's own are."""
+    target = victim("bursts")
+    watch = attach(target, "--verdicts", "no")
+    assert target.ask("detach", limit=120) == {"detached": 400}
+    target.ask("twice 3")
+    report = watch.finish()
+    assert report["totals"]["double_frees"] == 3 and lost(report) == {}, report["totals"]
     assert_untouched(target)
     target.end()

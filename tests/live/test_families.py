@@ -106,8 +106,8 @@ def test_an_allocator_built_on_another(seen):
     assert (hits(got, "alloc own_malloc"), hits(got, "alloc malloc"), hits(got, "free own_free"), hits(got, "free free")) == (
         150, 157, 294, 294)
     assert got["totals"]["unmatched_frees"] == got["totals"]["double_frees"] == 0
-    assert not {a for g in got["groups"] if g["family"] == "below" for a in g["samples"]} & {
-        a for g in got["groups"] if g["family"] == "own-memory" for a in g["samples"]}
+    assert not {a for g in got["groups"] if g["family"] == "below" for a in g["examples"]} & {
+        a for g in got["groups"] if g["family"] == "own-memory" for a in g["examples"]}
 
 
 @pytest.mark.parametrize("only, blocks", [("own-memory", 6), ("below", 13)])

@@ -69,7 +69,7 @@ def test_heap_by_sbrk(seen):
     assert heap == grown == total(got) == got["totals"]["live_bytes"] > 38 * MIB
     assert by_place(got)["lose_some"] > 0.95 * heap
     assert got["run"]["mode"] == "growth"
-    assert got["run"]["verdicts"]["taken"] is False
+    assert got["run"]["verdicts"]["known"] is False
     assert {group["family"] for group in got["groups"]} == {"growth"}
     # malloc itself is not trapped: its 80,000 calls did not stop the target
     assert got["run"]["events"] == hits(got, "alloc sbrk") < 1000
@@ -97,8 +97,8 @@ def test_mapped_blocks(seen):
     got, _, grown = seen(["map 5", "unmap 2"])
     assert total(got) == grown == 3 * (4 * MIB + PAGE)
     group = next(g for g in got["groups"] if where(g) == "take_mapped")
-    assert group["bytes_taken"] == 5 * (4 * MIB + PAGE)
-    assert group["bytes_returned"] == 2 * (4 * MIB + PAGE)
+    assert group["bytes_allocated"] == 5 * (4 * MIB + PAGE)
+    assert group["bytes_freed"] == 2 * (4 * MIB + PAGE)
     assert (group["allocs"], group["frees"], group["blocks"]) == (5, 2, 3)
 
 
@@ -123,7 +123,7 @@ def test_parts(seen):
     assert grown == 12 * PAGE
     group = next(g for g in got["groups"] if where(g) == "take_pages")
     assert (group["bytes"], group["blocks"], group["allocs"], group["frees"]) == (12 * PAGE, 2, 1, 0)
-    assert (group["bytes_taken"], group["bytes_returned"]) == (16 * PAGE, 4 * PAGE)
+    assert (group["bytes_allocated"], group["bytes_freed"]) == (16 * PAGE, 4 * PAGE)
     got, _, grown = seen(["pages", "cut", "drop"])
     assert got["groups"] == [] and grown == 0
     assert got["totals"]["allocs"] == 1 and got["totals"]["frees"] == 2
@@ -193,7 +193,7 @@ def test_trace_and_text(victim, attach, tmp_path):
         assert got["groups"] == live["groups"] and got["totals"] == live["totals"] and got["run"]["mode"] == "growth"
     rows = {row["function"]: row for row in csv.DictReader(io.StringIO(report(trace, form="csv").decode()))}
     taken = next(g for g in live["groups"] if where(g) == "take_mapped")
-    assert (int(rows["take_mapped"]["bytes_taken"]), int(rows["take_mapped"]["bytes_returned"])) == (taken["bytes_taken"], taken["bytes_returned"])
+    assert (int(rows["take_mapped"]["bytes_allocated"]), int(rows["take_mapped"]["bytes_freed"])) == (taken["bytes_allocated"], taken["bytes_freed"])
     text = report(trace, form="text").decode()
     assert re.match(r"grower \(\d+\) grew by \S+ [KM]iB in ", text)
     assert re.search(r" 3 allocated here, 12\.0 MiB in all, 4\.0 MiB returned to the kernel", text)
@@ -270,7 +270,7 @@ def test_program_from_its_start(tmp_path):
     assert w.wait(60) == 0, w.said()
     got = json.loads(w.out.text())
     assert got["run"]["mode"] == "growth" and total(got) == got["totals"]["live_bytes"]
-    assert got["totals"]["allocs"] > 20 and sum(g["bytes_taken"] for g in got["groups"]) > 10 * MIB
+    assert got["totals"]["allocs"] > 20 and sum(g["bytes_allocated"] for g in got["groups"]) > 10 * MIB
     assert all(where(g) not in ("sysmalloc", "_int_malloc", "malloc") for g in got["groups"])
 
 
@@ -283,7 +283,7 @@ def test_with_blocks(victim, attach):
     sums = {family: sum(g["bytes"] for g in got["groups"] if g["family"] == family) for family in ("libc", "growth")}
     assert got["run"]["mode"] == "exact"
     assert 2000 * 1000 <= sums["libc"] < sums["growth"] + 200000
-    assert all(("bytes_taken" in g) == (g["family"] == "growth") for g in got["groups"])
+    assert all(("bytes_freed" in g) == (g["family"] == "growth") for g in got["groups"])
     assert all(g["verdict"] == "unknown" for g in got["groups"] if g["family"] == "growth")
     target.end()
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import Watch, hits, lost, rounds, wait_for
+from harness import VICTIMS, Watch, hits, lost, rounds, wait_for
 from soak import MORE_KB, resident_kb
 from untouched import assert_untouched
 
@@ -214,9 +214,9 @@ def assert_sigtraps_arrived(told):
 
 def test_own_handler_would_be_lost(victim, watch):
     """It handles SIGTRAP, and the kernel may reset the handler at a trap. Refused, unless the user says that
-    this does not matter."""
+    this does not matter (or names no engine: test_uprobe.py)."""
     target = victim("own_int3", "masked")
-    refused = watch("-p", target.pid, "-d", "1s")
+    refused = watch("-p", target.pid, "-d", "1s", "--engine", "ptrace")
     assert refused.wait() == 1
     said = refused.err.text()
     assert "handles SIGTRAP" in said and "--lose-sigtrap" in said, said
@@ -240,6 +240,40 @@ def test_indirect(victim, attach):
     assert lost(report) == {}
     assert_untouched(target)
     target.ask("go 50")
+    target.end()
+
+
+RETURNS = ["--probe", "alloc tail_alloc size=arg1", "--probe", "free free"]
+
+
+def test_returns_to_made_code(victim, attach):
+    """No trap can be where its calls end: it is held there for an answer once, all are counted, and what is called
+    after one that has ended unseen is seen."""
+    target = victim("jit")
+    watch = attach(target, "--debug=event", *RETURNS)
+    target.ask("returns 500")
+    target.ask("inside 100")
+    report = watch.finish()
+    assert lost(report) == {"end of a call not seen": 600}
+    assert hits(report, "alloc tail_alloc") == 100
+    # what they allocate is mostly at the address that was freed last
+    assert report["totals"]["double_frees"] == 0
+    # one of each place in the made code, and of that in the program
+    held = [line for line in watch.err.all if re.search(r"event: \d+ tail_alloc .*held", line)]
+    assert len(held) == 3, held
+    assert_untouched(target)
+    target.end()
+
+
+def test_returns_to_what_is_loaded_where_code_was_made(victim, attach):
+    """That no trap could be there is forgotten when a module comes."""
+    target = victim("jit")
+    watch = attach(target, *RETURNS)
+    assert target.ask(f"moved {VICTIMS / 'libplug.so'} 50") == {"same": True}
+    report = watch.finish()
+    assert lost(report) == {"end of a call not seen": 50}
+    assert hits(report, "alloc tail_alloc") == 50
+    assert_untouched(target)
     target.end()
 
 

@@ -383,6 +383,25 @@ def test_a_shell_that_starts_thousands(many, tmp_path, by):
     assert any(re.search(r"at least \d+ processes had ended before", n) for n in report["notes"])
 
 
+@pytest.mark.parametrize("kind", ["child", "grandchild"])
+def test_copies_are_known_by_their_keeper(victim, many, kind):
+    """A child of fork that ptrace has from its birth need not be found in /proc, where nothing shows any more
+    whose it is if its parent has ended; and if it has ended before its watch began, that is counted."""
+    target = victim("briefly")
+    run = many("-p", target.pid, "--follow", "--engine", "ptrace", "--verdicts", "no").wait_watching()
+    target.ask(f"{kind} 4000 3")
+    target.ask(f"{kind} 5 1")
+    report = run.finish()
+    # if a parent ends before its keeper has seen the birth, as on a busy machine, the copy is let go
+    found = len(by_pid(report)) - 1
+    assert found == 3 if kind == "child" else 1 <= found
+    assert [g["blocks"] for g in report["groups"] if any(f["function"] == "allocate" for f in g["stack"])] == [50 * found]
+    many_had = "at least 1 process had ended before it was" if kind == "child" else r"at least \d+ processes had ended before they were"
+    assert any(re.fullmatch(many_had + " attached to", n) for n in report["notes"]), report["notes"]
+    assert_left([target.pid])
+    target.end()
+
+
 # --- what goes wrong in one ---
 
 
@@ -599,7 +618,7 @@ def test_budgets_have_one_report(victim, many, tmp_path):
     assert {process["pid"] for process in report["processes"]} == {t.pid for t in targets}
     fast = max((group for group in report["groups"] if group["stack"][group["wrappers"]]["function"] == "site_leak_fast"),
                key=lambda group: group["seen"])
-    value, low, high = fast["estimate"]["allocs_per_minute"]
+    value, low, high = fast["allocs_per_minute"]
     assert low / 1.6 <= 2 * 60 * 100 <= 1.6 * high, fast["estimate"]
     assert fast["turnover"] in {"stays", "unknown"} and 1 <= fast["processes"] <= 2
     again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", f"{tmp_path}/all.mmt"], check=True,

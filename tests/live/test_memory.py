@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The kernel's figures for the process's memory, beside the watched blocks: growth that no watched block
 explains, children that grow, runtimes with a heap of their own."""
+import glob
 import json
 import os
 import re
@@ -203,6 +204,23 @@ def test_runtimes(program, name, advice, tmp_path):
     target.kill()
 
 
+@pytest.mark.parametrize("library, note", [
+    ("/usr/lib/x86_64-linux-gnu/libpython3*.so.1.0", None),
+    ("/usr/lib/jvm/*/lib/server/libjvm.so", r"JVM is linked \(libjvm.so\); it is not known whether it runs"),
+])
+def test_a_runtime_that_is_only_linked(victim, tmp_path, library, note):
+    """As in unbound, which has CPython's library for modules that nobody wrote: no advice for what does not run."""
+    found = sorted(glob.glob(library))
+    if not found:
+        pytest.skip(f"optional: {library} is not there")
+    target = victim("leaky_service", env={"LD_PRELOAD": found[0]})
+    text, report = text_of(tmp_path / "t.mmt", "-p", target.pid, "-d", "500ms")
+    assert report["runtime"] is None and not re.search("^  runtime ", text, re.MULTILINE), text
+    linked = [line for line in report["notes"] if " is linked (" in line]
+    assert not linked if note is None else [line for line in linked if re.match(note, line)], report["notes"]
+    target.kill()
+
+
 def test_a_program_of_go(tmp_path):
     """Recognised by its function table, which the runtime needs: also if it is stripped."""
     program = tmp_path / "go"
@@ -224,3 +242,20 @@ def test_a_started_program(tmp_path):
     subprocess.run([MMATTACH, "-o", trace, "--", "/usr/bin/python3", "-c", python], stdout=subprocess.DEVNULL, check=True, timeout=60)
     report = json.loads(subprocess.run([MMATTACH, "report", "--format", "json", trace], stdout=subprocess.PIPE, check=True).stdout)
     assert 5 * MIB < report["memory"]["growth"] < 30 * MIB
+
+
+@pytest.mark.parametrize("name, family, label", [("threads_unjoined", "thread", "addresses"), ("fds", "fd", "files")])
+def test_what_else_a_process_leaks(victim, watch, name, family, label):
+    """Threads that are not joined, and descriptors: no block, but the report says that they grow, and how to see whose
+    they are. The report of that command does not name itself."""
+    target = victim(name)
+    for options in [], ["--growth"], ["--family", family]:
+        run = watch("-p", target.pid, *options, json_report=False).wait_watching()
+        target.ask("go 4")
+        run.interrupt()
+        assert run.wait() == 0
+        text = unwrapped(run.out.text())
+        [line] = re.findall(rf"^  {label} .*$", text, re.M)
+        assert (f"mmattach --family {family} -p {target.pid}" in line) == (options != ["--family", family])
+        assert f"--growth -p {target.pid}" not in text or options != ["--growth"]
+    assert_untouched(target)

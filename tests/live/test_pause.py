@@ -206,16 +206,16 @@ def test_shares_of_the_time_of_a_crowd(victim, attach):
     """The totals that stopped_seconds is a part of: the time of all threads, and of those that call."""
     target = victim("crowd", 400)
     run = attach(target, "-d", "2s").finish(sig=None)["run"]
-    assert 401 * 0.9 * run["seconds"] < run["thread_seconds"] < 401 * 1.1 * run["seconds"]
-    assert (run["hitting_threads"], run["hitting_seconds"], run["hitting_stopped_seconds"]) == (0, 0, 0)
+    assert 401 * 0.9 * run["seconds"] < run["thread_s"] < 401 * 1.1 * run["seconds"]
+    assert (run["hitting_threads"], run["hitting_s"], run["hitting_stopped_s"]) == (0, 0, 0)
     assert_untouched(target)
     target.end()
     target = victim("hot", 3)
     run = attach(target, "-d", "2s").finish(sig=None)["run"]
-    assert 4 * 0.9 * run["seconds"] < run["thread_seconds"] < 4 * 1.1 * run["seconds"]
+    assert 4 * 0.9 * run["seconds"] < run["thread_s"] < 4 * 1.1 * run["seconds"]
     assert run["hitting_threads"] == 3
-    assert 3 * 0.7 * run["seconds"] < run["hitting_seconds"] < 3 * 1.1 * run["seconds"]
-    assert 0.2 * run["hitting_seconds"] < run["hitting_stopped_seconds"] <= run["stopped_seconds"] < run["thread_seconds"]
+    assert 3 * 0.7 * run["seconds"] < run["hitting_s"] < 3 * 1.1 * run["seconds"]
+    assert 0.2 * run["hitting_s"] < run["hitting_stopped_s"] <= run["stopped_s"] < run["thread_s"]
     target.end()
 
 

@@ -16,53 +16,16 @@ import subprocess
 import pytest
 
 import rubies
-from harness import MMATTACH, TOP, rounds
+from harness import MMATTACH, rounds
+from ruby_frames import OF_EACH, SCRIPT, assert_same_stacks, group_of, no_doubts, of_script, script_frames
 from symbols import output_of, symbol
 from untouched import assert_untouched
 
-SCRIPT = TOP / "tests/victims/scripts.rb"
 GONE = "(code that is gone)"
 RUBIES = os.environ.get("MM_RUBIES", "/usr/bin/ruby").split(":")
 OTHER = "debian13"
-OF_EACH = ["recursion 5", "blocks", "ensures", "rescues", "arguments", "class", "called", "enumerators", "fibers",
-           "threads 3", "caught", "loop", "lines", "long", "sorted", "evaluated"]
 
 pytestmark = pytest.mark.skipif(not os.access(RUBIES[0], os.X_OK), reason="optional: ruby is not installed")
-
-
-def of_script(frame):
-    return frame["module"] == "" and frame["file"] != ""
-
-
-def script_frames(group):
-    return [[frame["function"], frame["file"], frame["line"]] for frame in group["stack"] if of_script(frame)]
-
-
-def group_of(report, size):
-    found = [group for group in report["groups"] if (group["blocks"], group["bytes"]) == (1, size)]
-    assert len(found) == 1, f"{size}: {[(g['blocks'], g['bytes']) for g in report['groups']]}"
-    return found[0]
-
-
-def assert_same_stacks(report, answers):
-    """What was allocated has the stacks that the interpreter gave; before them is the method in C that allocates."""
-    wanted = collections.Counter()
-    for answer in answers:
-        wanted[str(answer["stack"])] += answer["size"]
-    found = collections.Counter()
-    for group in report["groups"]:
-        frames = script_frames(group)
-        while frames and frames[0][0] in ["initialize", "new", "call"]:
-            frames.pop(0)
-        if frames and frames[0][0] == "acquire" and group["bytes"] > 70000:
-            found[str(frames)] += group["bytes"]
-    for stack, size in wanted.items():
-        # at the same call, the interpreter may allocate a little for itself
-        assert size <= found[stack] < size + 4096, f"{stack}: {size}, {found}"
-
-
-def no_doubts(report):
-    assert not [note for note in report["notes"] if "Ruby" in note], report["notes"]
 
 
 ABSENT = "optional: Debian 13's Ruby is not there: make libcs (it needs the network)"

@@ -9,72 +9,18 @@ import subprocess
 import pytest
 
 from engines import has_uprobe
+from estimated import DEVIATIONS, INTERVAL, LEAST, SITES, assert_estimated, by_site, deviation, run
 from harness import MMATTACH, Watch, lost, rounds
 from test_uprobe import WAYS
-from untouched import assert_untouched
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 ALLOCATORS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
-INTERVAL = 65536
-TURNS = 400
-SITES = ["leak_small", "leak_page", "leak_resized", "leak_aligned", "leak_large", "leak_shared"]
-DEVIATIONS = 4.5  # one of some hundred thousand estimates is further away by chance
-LEAST = 16        # bytes that a block counts with at least
 
 
 @pytest.fixture(autouse=True, scope="module")
 def _engine():
     if not has_uprobe():
         pytest.skip("clang or libbpf-dev is not installed")
-
-
-def watching(target, *args):
-    return Watch("-p", str(target.pid), "--sample", str(INTERVAL), "--top", "0", *args).wait_watching()
-
-
-def by_site(report):
-    """{site: (blocks, bytes, blocks seen, interval of bytes)}, of what is live."""
-    found = {}
-    for group in report["groups"]:
-        for frame in group["stack"]:
-            if frame["function"] in SITES and group["blocks"]:
-                blocks, size, seen, _ = found.get(frame["function"], (0, 0, 0, None))
-                found[frame["function"]] = (blocks + group["blocks"], size + group["bytes"],
-                                            seen + group["estimated_from"]["sampled_blocks"], group["estimated_from"]["bytes"])
-                break
-    return found
-
-
-def deviation(blocks, size):
-    """Of the estimated number of blocks, of which there are @blocks of @size bytes."""
-    share = -math.expm1(-max(size, LEAST) / INTERVAL)
-    return math.sqrt(blocks * (1 - share) / share)
-
-
-def run(target, *args):
-    """A watch while the victim works: (the report, {site: (blocks, bytes)} of what has leaked meanwhile)."""
-    before = target.ask("leak 0")
-    watch = watching(target, *args)
-    target.ask(f"leak {TURNS}", limit=60)
-    target.ask("grow 40", limit=60)
-    after = target.ask(f"share {5 * TURNS}", limit=60)
-    report = watch.finish()
-    assert_untouched(target)
-    assert lost(report) == {}
-    return report, {site: (after[site][0] - before[site][0], after[site][1] - before[site][1]) for site in SITES}
-
-
-def assert_estimated(report, truth):
-    """Each site's estimate; returns how many of the intervals contain the truth, and of how many."""
-    found, held = by_site(report), 0
-    for site, (blocks, size) in truth.items():
-        each = size // blocks
-        estimated, bytes_estimated, seen, (low, high) = found.get(site, (0, 0, 0, (0, 3 * INTERVAL)))
-        assert abs(estimated - blocks) <= DEVIATIONS * deviation(blocks, each) + 1, (site, blocks, found)
-        assert bytes_estimated == estimated * each
-        assert seen <= blocks
-        held += low <= size <= high
-    return held, len(truth)
 
 
 @pytest.mark.parametrize("way", WAYS)

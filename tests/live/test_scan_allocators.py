@@ -43,7 +43,7 @@ def started(victim, name):
 
 
 def assert_verdicts(report, name):
-    sums = {verdict: it["blocks"] for verdict, it in report["scan"]["verdicts"].items()}
+    sums = {verdict: it["blocks"] for verdict, it in report["run"]["verdicts"]["all"].items()}
     assert sums.pop("unknown") == 0
     reachable = sums.pop("reachable")
     assert reachable >= VERDICTS["reachable"]
@@ -97,10 +97,10 @@ def test_verdicts_of_a_watch(victim, watch, name):
     report = w.finish()
     assert_untouched(v)
     verdicts = report["run"]["verdicts"]
-    assert verdicts["taken"] and verdicts["census"]
+    assert verdicts["known"] and verdicts["census"]
     # 30 older ones, 20 new ones, 7 heads, 10 chains
-    assert verdicts["sums"]["definite"]["blocks"] == 30 + 20 + 7 + 10 + OWN_LOST.get(name, 0)
-    assert verdicts["sums"]["indirect"]["blocks"] == 7 + 10
+    assert verdicts["all"]["definite"]["blocks"] == 30 + 20 + 7 + 10 + OWN_LOST.get(name, 0)
+    assert verdicts["all"]["indirect"]["blocks"] == 7 + 10
     watched = {verdict: it["blocks"] for verdict, it in verdicts["watched"].items()}
     assert watched == {"definite": 26, "indirect": 13, "possible": 3, "reachable": 11, "unknown": 0}
     v.end()
@@ -127,7 +127,7 @@ def test_who_points_at(victim, name):
     v = started(victim, name)
     tell(v, ["keep 2", "lose 1"])
     report = scan("-p", v.pid).json()
-    lost = next(g for g in report["groups"] if g["verdict"] == "definite" and g.get("class") != "MallocExtension")["samples"][0]
+    lost = next(g for g in report["groups"] if g["verdict"] == "definite" and g.get("class") != "MallocExtension")["examples"][0]
     [answer] = scan("-p", v.pid, "--who-points-at", lost).json()["pointers"]
     assert answer["block"]["address"] == lost and answer["total"] == 0
     v.end()

@@ -46,10 +46,10 @@ def test_as_the_process_was(cored):
     dead = scan("--core", core).json()
     assert_truth(dead, truth)
     assert_adds_up(dead)
-    assert dead["run"]["frontend"] == "core" and dead["scan"]["source"] == "core" and dead["scan"]["core"] == str(core)
+    assert dead["run"]["engine"] == "core" and dead["scan"]["source"] == "core" and dead["scan"]["core"] == str(core)
     assert dead["target"]["pid"] == v.pid and dead["target"]["exe"].endswith("/held")
-    assert dead["scan"]["verdicts"]["definite"] == live["scan"]["verdicts"]["definite"]
-    assert dead["scan"]["verdicts"]["indirect"] == live["scan"]["verdicts"]["indirect"]
+    assert dead["run"]["verdicts"]["all"]["definite"] == live["run"]["verdicts"]["all"]["definite"]
+    assert dead["run"]["verdicts"]["all"]["indirect"] == live["run"]["verdicts"]["all"]["indirect"]
     assert dead["totals"] == live["totals"]
 
 
@@ -114,7 +114,7 @@ def test_the_program_has_moved(cored, tmp_path):
     (tmp_path / "moved").write_bytes(pathlib.Path("/bin/true").read_bytes())
     other = scan("--core", core).json()
     assert_schema(other)
-    assert other["scan"]["verdicts"]["definite"]["blocks"] >= truth["lost_carts"]
+    assert other["run"]["verdicts"]["all"]["definite"]["blocks"] >= truth["lost_carts"]
     report = scan("--core", core, "--exe", tmp_path / "elsewhere").json()
     assert_schema(report)
     assert sum(g["blocks"] for g in groups(report, "definite", CART)) == truth["lost_carts"]
@@ -147,8 +147,8 @@ def test_truncated_at_many_lengths(cored, tmp_path):
         # without the heap nothing can be listed: a failure, with a report that says why
         assert (told.status == 0) == report["scan"]["heap"]["known"], (n, told.err)
         # the last bytes are gcore's section headers, which are not needed
-        assert report["scan"]["doubts"] or n == len(whole) - 1, n
-        assert report["scan"]["verdicts"]["definite"]["blocks"] <= truth["lost_carts"] + 2, n
+        assert report["run"]["verdicts"]["doubts"] or n == len(whole) - 1, n
+        assert report["run"]["verdicts"]["all"]["definite"]["blocks"] <= truth["lost_carts"] + 2, n
     assert answered > len(lengths) // 4
 
 

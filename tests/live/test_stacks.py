@@ -171,7 +171,7 @@ def test_who_could_not_wait(victim, attach, unwinder):
     assert report["groups"] == []
     assert not [note for note in report["notes"] if re.search(r"ours differed where they agree on [1-9]", note)], report["notes"]
     assert any("could not wait" in note for note in report["notes"])
-    assert report["run"]["stopped_seconds"] > 0.3
+    assert report["run"]["stopped_s"] > 0.3
     assert_untouched(target)
     target.end()
 
@@ -509,3 +509,14 @@ def test_map_of_somebody_else(victim, attach, tmp_path):
     assert group["stack"][0]["function"] == ""
     assert any("no names for code made at run time" in note for note in report["notes"])
     target.end()
+
+
+def test_the_name_by_which_it_was_started(victim, watch, tmp_path):
+    """Of a file with several names, as redis-check-rdb, to which redis-server is a link: the kernel has the former."""
+    shutil.copy(VICTIMS / "leaky_service", tmp_path / "check-rdb")
+    (tmp_path / "server").symlink_to("check-rdb")
+    target = victim(str(tmp_path / "server"))
+    report = watch("-p", target.pid, "-d", "1s").finish(sig=None)
+    modules = {frame["module"] for group in report["groups"] for frame in group["stack"]}
+    assert str(tmp_path / "server") in modules and str(tmp_path / "check-rdb") not in modules
+    assert_untouched(target)

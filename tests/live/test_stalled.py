@@ -96,7 +96,7 @@ def test_stopped_with_a_budget(victim, attach):
     os.kill(watch.pid, signal.SIGCONT)
     wait_for(lambda: len(code_differences(target.pid)) > 1, "they stand again")
     report = watch.finish()
-    assert report["run"]["budget"]["closed_seconds"] > 2, report["run"]
+    assert report["run"]["budget"]["closed_s"] > 2, report["run"]
     assert_untouched(target)
     target.end()
 

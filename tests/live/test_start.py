@@ -197,7 +197,7 @@ def blocks_by_verdict(report):
     return sorted((group["verdict"], group["bytes"]) for group in report["groups"])
 
 
-@pytest.mark.parametrize("mode", ["returns", "exits"])
+@pytest.mark.parametrize("mode", ["returns", "exits", "ends"])
 def test_old_words_at_the_end_are_no_roots(run, mode):
     """As in valgrind: stale words of frames that are gone, at the addresses of exit's frames, keep no block
     reachable; blocks that main still has are reachable."""
@@ -209,6 +209,17 @@ def test_old_words_at_the_end_are_no_roots(run, mode):
     for _ in range(rounds(3, 50)):
         _, report = run(VICTIMS / "dying", mode, options=["--sizes", "exact"])
         assert blocks_by_verdict(report) == expected
+
+
+def test_what_is_said_of_a_program_that_begins(run, tmp_path):
+    """Its libraries are not there yet: no number of their functions is said. The dynamic loader's start has no
+    caller, and a stack that reaches it is whole. Where nothing is live, nothing is said of verdicts."""
+    w, report = run(VICTIMS / "cxxlosses", stdin=subprocess.DEVNULL)
+    assert re.search(r"watching \d+ \(cxxlosses\), from its start, 1 thread", w.said())
+    assert report["run"]["stacks_cut"] == report["run"]["stacks_lost"] == 0
+    assert any("call_init" in f["function"] or "ld-linux" in f["module"] for g in report["groups"] for f in g["stack"])
+    said = subprocess.run([MMATTACH, "--", "/bin/true"], capture_output=True, text=True, check=True).stdout
+    assert ": 0 allocations" in said and "verdicts" not in said, said
 
 
 def test_a_program_that_ends_at_once(run):

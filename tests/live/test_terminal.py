@@ -55,7 +55,7 @@ def screen(text, columns):
 def assert_agrees(line, report):
     """The last line of progress and the report have the same share, as both have it from the same figures."""
     shown = float(re.search(r"stopped <?([\d.]+)%", line)[1])
-    said = re.search(r"  stopped   [\d.]+m?s, <?([\d.]+)% of the time of the \d+ threads that hit traps ", report)
+    said = re.search(r"<?([\d.]+)% \(\S+ of \S+\) of the \d+ threads that hit traps, together", report)
     assert said and shown == pytest.approx(float(said[1]), rel=0.3), (line, report)
 
 

@@ -167,10 +167,10 @@ def test_rotated(victim, watch, tmp_path):
     assert report(together) == out
     # single blocks are those of all pieces
     largest = json.loads(out)["groups"][0]
-    asked = "--block-list=1", "--block-at", largest["samples"][0]
+    asked = "--block-list=1", "--block-at", largest["examples"][0]
     got = json.loads(report(*pieces, *asked))
     assert len(got["block_list"]) == largest["blocks"] and sum(b["bytes"] for b in got["block_list"]) == largest["bytes"]
-    assert got["block_at"][0]["blocks"][0]["entry"] == 1
+    assert got["block_at"][0]["blocks"][0]["number"] == 1
     assert report(*pieces, *asked, form="text") == report(together, *asked, form="text")
     # a missing piece is reported, with a gap
     missing = json.loads(report(pieces[0], *pieces[2:]))
@@ -228,14 +228,14 @@ def test_filters_and_exit_code(victim, watch, tmp_path):
     assert only["filtered"]["groups"] == len(everything["groups"]) - 16
     assert only["totals"] == everything["totals"]
     big = with_options("--min-bytes", "4K")
-    numbered = [{**g, "number": i} for i, g in enumerate((g for g in everything["groups"] if g["bytes"] >= 4096), 1)]
+    numbered = [{**g, "number": i, "row": i - 1} for i, g in enumerate((g for g in everything["groups"] if g["bytes"] >= 4096), 1)]
     assert big["groups"] == numbered
     old = with_options("--older-than", "900ms")
     for g in old["groups"]:
         assert g["youngest_s"] >= 0.9 and g["blocks"] >= 1
     assert sum(g["blocks"] for g in old["groups"]) < sum(g["blocks"] for g in everything["groups"])
     # reachable blocks are no error, as with valgrind
-    assert everything["run"]["verdicts"]["taken"] and {g["verdict"] for g in everything["groups"]} == {"reachable"}
+    assert everything["run"]["verdicts"]["known"] and {g["verdict"] for g in everything["groups"]} == {"reachable"}
     with_options("--error-exitcode", "9", status=0)
     with_options("--error-exitcode", "9", "--focus", "nobody_is_called_so")
     refused = subprocess.run([str(MMATTACH), "report", "--focus", "(", str(trace)], capture_output=True)

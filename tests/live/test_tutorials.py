@@ -113,6 +113,8 @@ def test_what_differs_is_found(tmp_path, monkeypatch):
     ("x | .:-=@|", "x |..::##|", True),
     ("grew", "", False),
     ("", "grew", False),
+    ("a\nb", "a\nmmattach: warning: this watch slows the target much: 43% of it\nb", True),
+    ("a\nmmattach: warning: this watch slows ...\nb", "a\nb", False),
 ])
 def test_forms(expected, printed, same):
     assert (differs(expected.split("\n"), printed) is None) == same

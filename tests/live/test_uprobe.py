@@ -16,9 +16,9 @@ import time
 
 import pytest
 
+from counted import MARKS, assert_equal, calls_seen, small_alignments_joined
 from engines import has_uprobe, same_report
-from harness import MMATTACH, Watch, lost, random_moment, rounds, wait_for
-from test_exact import MARKS, assert_equal, calls_seen, small_alignments_joined
+from harness import MMATTACH, VICTIMS, Watch, last_for, lost, random_moment, rounds, wait_for
 from untouched import assert_untouched, tracers
 
 WAYS = ["uprobe-session", "uprobe-multi", "uprobe-perf"]
@@ -111,14 +111,17 @@ def test_leaks_have_verdicts(victim):
     watch = watching(target)
     time.sleep(2)
     report = watch.finish()
-    assert report["run"]["frontend"] == "uprobe" and lost(report) == {}
-    assert report["run"]["verdicts"]["taken"], report["run"]["verdicts"]
+    assert report["run"]["engine"] == "uprobe" and lost(report) == {}
+    assert report["run"]["verdicts"]["known"], report["run"]["verdicts"]
     worst = {g["stack"][g["wrappers"]]["function"] for g in report["groups"] if g["verdict"] == "definite"}
     assert {"cache_insert", "session_open"} <= worst, worst
     assert_untouched(target)
 
 
 # --- what it does not do ---
+
+NO_BPF = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
+
 
 @pytest.mark.parametrize("args, words", [
     (["--budget", "1%"], "a budget is kept by lifting traps"),
@@ -137,18 +140,86 @@ def test_auto(victim):
     target = victim("leaky_service")
     for args, frontend in (([], "uprobe"), (["--in", "main"], "ptrace"), (["--unwinder", "dwfl"], "ptrace")):
         report = watching(target, *args, engine="auto").finish()
-        assert report["run"]["frontend"] == frontend
+        assert report["run"]["engine"] == frontend
+
+
+@pytest.mark.parametrize("args", [[], ["--engine", "auto"], ["--lose-sigtrap", "--engine", "uprobe"]])
+def test_what_ptrace_would_harm(victim, args):
+    """A process with a handler of SIGTRAP: by the kernel's probes, and that is said if no engine was named."""
+    target = victim("own_int3", "masked")
+    watch = Watch("-p", str(target.pid), *args, "--verdicts", "no").wait_watching()
+    last_for(0.1)
+    report = watch.finish()
+    assert report["run"]["engine"] == "uprobe" and report["totals"]["allocs"] > 0
+    said = "by the kernel's probes, as ptrace could remove its handler of SIGTRAP"
+    assert watch.said().count(said) == (not args), watch.said()
+    assert report["run"].get("no_other_engine", said).endswith(said.partition("as ")[2])
+    assert_untouched(target)
+    told = target.end()
+    assert told["strange"] == told["damaged"] == 0 and told["handler_kept"] and told["mask_kept"], told
+
+
+def test_what_only_ptrace_can_do(victim):
+    """Where the kernel's probes cannot do what is asked for, or cannot be had, it is refused; no hint names them."""
+    target = victim("own_int3")
+    for before, args, words in (([], ["--budget", "1%"], ""), ([], ["--in", "main"], ""),
+                                (NO_BPF, [], "the kernel's probes, which would not harm it, cannot be had: BPF programs"),
+                                (NO_BPF, ["--engine", "ptrace"], "")):
+        said = subprocess.run([*before, MMATTACH, "-p", str(target.pid), *args, "-d", "1s"], capture_output=True, text=True)
+        assert said.returncode == 1 and "it handles SIGTRAP" in said.stderr and words in said.stderr, said.stderr
+        assert "--engine" not in said.stderr, said.stderr
+    assert_untouched(target)
+
+
+HIDDEN = {"LD_PRELOAD": str(VICTIMS / "libhidden.so")}  # a malloc whose end the kernel's probes do not see
+
+
+def test_auto_sees_what_is_asked_for(victim):
+    """Where an allocator cannot be watched by the kernel's probes, auto goes by ptrace; but not for a family of
+    functions that can."""
+    target = victim("leaky_service", env=HIDDEN)
+    watch = watching(target, engine="auto")
+    assert "by ptrace, as the kernel's probes do not see malloc in libhidden.so: " in watch.err.text()
+    last_for(0.5)
+    report = watch.finish()
+    assert report["run"]["engine"] == "ptrace" and report["totals"]["allocs"] > 0
+    assert watching(target, "--family", "fd", engine="auto").finish()["run"]["engine"] == "uprobe"
+    assert_untouched(target)
+
+
+def test_what_cannot_be_watched(victim):
+    """The first lines say that, and not to watch for longer; a test that asks for the status fails."""
+    target = victim("leaky_service", env=HIDDEN)
+    said = subprocess.run([MMATTACH, "-p", str(target.pid), "--engine", "uprobe", "-d", "1s", "--error-exitcode", "9"],
+                          capture_output=True, text=True)
+    first = "\n".join(said.stdout.splitlines()[:5])
+    assert "incomplete: malloc and 2 more functions of libhidden.so could not be watched" in first, said.stdout
+    assert "If anything was allocated, it was not seen: malloc and" in first and "watch for longer" not in said.stdout
+    assert "malloc in libhidden.so is not watched" in said.stderr
+    assert said.returncode == 9
+    assert_untouched(target)
 
 
 def test_without_the_rights(victim):
     """Nothing is planted, and what is missing is said; auto goes on by ptrace."""
     target = victim("leaky_service")
-    caps = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
-    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "uprobe"], capture_output=True, text=True)
+    said = subprocess.run([*NO_BPF, MMATTACH, "-p", str(target.pid), "--engine", "uprobe"], capture_output=True, text=True)
     assert said.returncode == 1 and "CAP_BPF and CAP_PERFMON" in said.stderr, said.stderr
-    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s", "--format", "json"],
+    said = subprocess.run([*NO_BPF, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s", "--format", "json"],
                           capture_output=True, text=True)
-    assert json.loads(said.stdout)["run"]["frontend"] == "ptrace" and "by ptrace, as" in said.stderr
+    run = json.loads(said.stdout)["run"]
+    assert run["engine"] == "ptrace" and f"by ptrace, as {run['no_other_engine']}" in said.stderr and run["engine_asked"] == "auto"
+    assert_untouched(target)
+
+
+def test_no_hint_names_what_was_done(victim, tmp_path):
+    """--engine auto that came to ptrace is not what costs less; a report of the trace says the same."""
+    target = victim("hot", 1)
+    said = subprocess.run([*NO_BPF, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "500ms", "-o", tmp_path / "t"],
+                          capture_output=True, text=True)
+    assert "the watch slowed the process" in said.stdout and "--engine" not in said.stdout, said.stdout
+    assert ", by ptrace, as the kernel's probes cannot be had: " in " ".join(said.stdout.split()), said.stdout
+    assert subprocess.run([MMATTACH, "report", tmp_path / "t"], capture_output=True, text=True).stdout == said.stdout
     assert_untouched(target)
 
 
@@ -250,6 +321,38 @@ def test_stopped(victim):
     assert target.end()["damaged"] == 0
 
 
+def run_for(pid, seconds):
+    """Wait until the process has used so much CPU time."""
+    def used():
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    begun = used()
+    wait_for(lambda: used() > begun + seconds, "it works", limit=60)
+
+
+@pytest.mark.parametrize("sizes", ["usable", "exact"])
+def test_losses_in_bursts(victim, sizes):
+    """Hits are lost while threads allocate, free and end: whatever a free looks like, none is a double one. Those that
+    are, and of which both frees were seen, are found as ever."""
+    target = victim("bursts")
+    watch = watching(target, "--sizes", sizes, "--free-stacks", "--verdicts", "no")
+    target.say("run")
+    for _ in range(rounds(2, 10)):
+        watch.process.send_signal(signal.SIGSTOP)
+        run_for(target.pid, 0.3)
+        watch.process.send_signal(signal.SIGCONT)
+        run_for(target.pid, 0.2)
+    target.say("twice 3")
+    assert target.answer()["rounds"]
+    target.answer()
+    report = watch.finish()
+    assert lost(report).get("ring full", 0) > 1000, report["run"]
+    assert report["totals"]["double_frees"] == 3, [entry["second"] for entry in report["double_frees"]]
+    assert_untouched(target)
+    target.end()
+
+
 def test_the_target_ends(victim):
     target = victim("leaky_service")
     watch = watching(target)
@@ -302,9 +405,8 @@ def test_exec():
 def test_refused_on_the_way_to_ptrace(victim):
     """What does not matter to the kernel's probes matters when auto falls back."""
     target = victim("own_int3")
-    caps = ["setpriv", "--bounding-set", "-bpf,-perfmon,-sys_admin", "--inh-caps", "-bpf,-perfmon,-sys_admin"]
-    said = subprocess.run([*caps, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s"], capture_output=True, text=True)
+    said = subprocess.run([*NO_BPF, MMATTACH, "-p", str(target.pid), "--engine", "auto", "-d", "1s"], capture_output=True, text=True)
     assert said.returncode == 1 and "it handles SIGTRAP" in said.stderr, said.stderr
     report = watching(target, "--verdicts", "no").finish()
-    assert report["run"]["frontend"] == "uprobe"
+    assert report["run"]["engine"] == "uprobe"
     assert_untouched(target)

@@ -79,16 +79,16 @@ def test_attached(victim, watch):
     report = w.finish()
     assert_untouched(target)
     verdicts = report["run"]["verdicts"]
-    assert verdicts["taken"] and verdicts["why_not"] is None and verdicts["census"]
-    assert 0 < verdicts["pause_seconds"] and verdicts["threads"] == 1 and verdicts["bytes_copied"] > 0
+    assert verdicts["known"] and verdicts["why_not"] is None and verdicts["census"]
+    assert 0 < verdicts["pause_s"] and verdicts["threads"] == 1 and verdicts["bytes_copied"] > 0
     assert by_site(report) == EXPECTED
     assert_sums(report)
     chain = next(g for g in report["groups"] if where(g) == "chain")
     link = next(g for g in report["groups"] if where(g) == "link")
     assert (chain["indirect_blocks"], chain["indirect_bytes"]) == (6, link["bytes"])
     # 30 older ones, 20 new ones, 7 heads, 10 chains
-    assert verdicts["sums"]["definite"]["blocks"] == 30 + 20 + 7 + 10
-    assert verdicts["sums"]["indirect"]["blocks"] == 7 + 10
+    assert verdicts["all"]["definite"]["blocks"] == 30 + 20 + 7 + 10
+    assert verdicts["all"]["indirect"]["blocks"] == 7 + 10
     target.end()
 
 
@@ -111,11 +111,11 @@ def test_pause_is_bounded(victim, watch):
         target, w = watch_loser(victim, watch, *options)
         report = w.finish()
         verdicts = report["run"]["verdicts"]
-        assert verdicts["taken"] is taken
+        assert verdicts["known"] is taken
         assert by_site(report) == (EXPECTED if taken else {s: {"unknown": sum(v.values())} for s, v in EXPECTED.items()})
         if options == ["--max-pause", "1us"]:
             assert verdicts["why_not"].startswith("the pause would have been about ")
-            assert "more than --max-pause 1us (--verdicts yes" in verdicts["why_not"] and verdicts["pause_seconds"] == 0 and verdicts["expected_seconds"] > 1e-6
+            assert "more than --max-pause 1us (--verdicts yes" in verdicts["why_not"] and verdicts["pause_s"] == 0 and verdicts["expected_s"] > 1e-6
         assert_untouched(target)
         target.end()
 
@@ -153,8 +153,8 @@ def test_traces(victim, watch, tmp_path):
         (tmp_path / "cut.mmt").write_bytes(whole[:-cut])
         report = json.loads(reported("report", "--format", "json", tmp_path / "cut.mmt"))
         verdicts = report["run"]["verdicts"]
-        assert verdicts["taken"] is (by_site(report) == expected)
-        assert verdicts["taken"] or {g["verdict"] for g in report["groups"]} <= {"unknown"}
+        assert verdicts["known"] is (by_site(report) == expected)
+        assert verdicts["known"] or {g["verdict"] for g in report["groups"]} <= {"unknown"}
 
 
 def test_filters(victim, watch, tmp_path):
@@ -167,6 +167,74 @@ def test_filters(victim, watch, tmp_path):
     text = reported("report", tmp_path / "t.mmt").decode()
     assert "definitely lost" in text and re.search(r"lost with them, and counted above: .* in 6 blocks of other stacks", text)
     assert "match-leak-kinds: possible" in reported("report", "--gen-suppressions", tmp_path / "t.mmt").decode()
+
+
+def sums(report, key):
+    """Of all groups of a JSON report, of what is suppressed, and of the suppressions: [groups, blocks, bytes]"""
+    parts = report["groups"] if key == "groups" else report[key]
+    if key == "suppressed":
+        return [parts["groups"], parts["blocks"], parts["bytes"]]
+    return [len(parts) if key == "groups" else sum(p["groups"] for p in parts), sum(p["blocks"] for p in parts), sum(p["bytes"] for p in parts)]
+
+
+def test_what_is_lost_with_a_suppressed_leak(victim, watch, tmp_path):
+    """It is suppressed with it, and what else its stack has lost is not: in each format, of a merged trace, and
+    of a scan."""
+    target, trace, known, all_known = victim("loser"), tmp_path / "t.mmt", tmp_path / "known", tmp_path / "all"
+    w = watch("-p", target.pid, "-o", trace).wait_watching()
+    tell(target, ["chain 4", "either 10"])
+    w.finish()
+    known.write_text("leak:at_chain\nleak:at_known\n")
+    all_known.write_text("leak:at_chain\nleak:at_known\n{\nnew\nMemcheck:Leak\nfun:at_news\n}\n")
+    whole = json.loads(reported("report", "--format", "json", trace))
+    assert by_site(whole) == {"chain": {"definite": 4}, "link": {"indirect": 4}, "known": {"definite": 5}, "news": {"definite": 5},
+                              "both": {"indirect": 10}}
+    merged = tmp_path / "m.mmt"
+    reported("merge", "-o", merged, trace)
+    reports = {"report": ("report", trace), "merge": ("report", merged), "scan": ("scan", "-p", target.pid, "--with-trace", trace)}
+    for name, command in reports.items():
+        def run(*more, file=known, status=9, command=command):
+            return reported(*command, "--suppressions", file, "--error-exitcode", "9", "--top", "0", *more, status=status).decode()
+        left = json.loads(run("--format", "json"))
+        assert by_site(left) == {"news": {"definite": 5}, "both": {"indirect": 5}}, name
+        assert sums(left, "suppressed")[:2] == [4, 4 + 4 + 5 + 5] and sums(left, "suppressions_used") == sums(left, "suppressed"), name
+        assert sums(left, "suppressed")[2] + sums(left, "groups")[2] == left["totals"]["live_bytes"], name
+        both = next(g for g in left["groups"] if where(g) == "both")
+        rows = [line for line in run("--format", "csv").splitlines() if "at_both" in line]
+        assert len(rows) == 1 and f",5,{both['bytes']}," in rows[0], rows
+        assert re.search(r"hidden +\S+ (KiB|B) in 18 blocks of 4 groups, by suppressions", run()), name
+        assert by_site(json.loads(run("--format", "json", file=all_known, status=0))) == {}, name
+    left = json.loads(reported("report", "--format", "json", "--suppressions", known, trace))
+    assert [g["number"] for g in left["groups"] if where(g) == "both"] == [2]
+    listed = reported("report", "--suppressions", known, "--top", "0", "--block-list", "2", trace).decode()
+    assert len(re.findall(r"\n +0x[0-9a-f]+ ", listed)) == 5, listed
+    target.end()
+
+
+KNOWN_LEAK = r"""
+#include <stdlib.h>
+static void *volatile kept;
+__attribute__((noipa)) static void **KnownLeak(void) { void **p = malloc(100); kept = p; return p; }
+__attribute__((noipa)) static void work(void) { *KnownLeak() = malloc(777); kept = NULL; }
+int main(int argc, char **argv) { (void)argv; work(); if (argc > 1) { kept = malloc(55); kept = NULL; } return 0; }
+"""
+
+
+@pytest.mark.parametrize("more, status", [([], 0), (["more"], 9)])
+def test_a_suppressed_leak_as_valgrind_and_lsan(tmp_path, more, status):
+    """The exit status of all three, with and without a leak that no entry names."""
+    (tmp_path / "known.c").write_text(KNOWN_LEAK)
+    for name, flag in (("plain", []), ("lsan", ["-fsanitize=leak"])):
+        subprocess.run(["gcc", "-g", "-O0", *flag, "-o", tmp_path / name, tmp_path / "known.c"], check=True, timeout=LIMIT)
+    (tmp_path / "lsan.supp").write_text("leak:KnownLeak\n")
+    (tmp_path / "valgrind.supp").write_text("{\nknown\nMemcheck:Leak\nfun:malloc\nfun:KnownLeak\n}\n")
+    env = {**os.environ, "LSAN_OPTIONS": f"suppressions={tmp_path}/lsan.supp:exitcode=9:use_registers=0:use_stacks=0"}
+    commands = [["valgrind", "-q", "--leak-check=full", "--error-exitcode=9", f"--suppressions={tmp_path}/valgrind.supp", tmp_path / "plain"],
+                [tmp_path / "lsan"]]
+    commands += [[MMATTACH, "--error-exitcode", "9", "--suppressions", tmp_path / name, "--", tmp_path / "plain"] for name in ("lsan.supp", "valgrind.supp")]
+    for command in commands:
+        done = subprocess.run([*command, *more], env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
+        assert done.returncode == status, (command, done.stdout.decode(), done.stderr.decode())
 
 
 def test_interim(victim, watch, tmp_path):
@@ -182,7 +250,7 @@ def test_interim(victim, watch, tmp_path):
             text = text.lstrip()[at:]
             reports.append(report)
         assert len(reports) >= 2
-        assert reports[0]["run"]["verdicts"]["taken"] is taken
+        assert reports[0]["run"]["verdicts"]["known"] is taken
         assert by_site(reports[-1]) == EXPECTED
         if taken:
             assert by_site(reports[0]) == EXPECTED
@@ -208,7 +276,7 @@ def test_target_ends(victim, watch, how, threads):
     report = w.finish(sig=None)
     assert target.wait() == ENDS[how]
     verdicts = report["run"]["verdicts"]
-    assert verdicts["taken"], verdicts
+    assert verdicts["known"], verdicts
     assert verdicts["threads"] == threads + 1
     assert by_site(report) == EXPECTED | ({"thread": {"reachable": threads}} if threads else {})
 
@@ -220,7 +288,7 @@ def test_one_thread_ends(victim, watch):
     target.say("leave")
     wait_for(lambda: open(f"/proc/{target.pid}/stat").read().rpartition(")")[2].split()[0] == "Z", "the first thread has ended", 5)
     report = w.finish()
-    assert report["run"]["verdicts"]["taken"] and report["run"]["verdicts"]["threads"] == 3
+    assert report["run"]["verdicts"]["known"] and report["run"]["verdicts"]["threads"] == 3
     assert by_site(report) == EXPECTED | {"thread": {"reachable": 3}}
     wait_untraced(target.pid, 5)
     os.kill(target.pid, signal.SIGTERM)
@@ -264,7 +332,7 @@ def test_from_the_start(watch, tmp_path, name):
     w.process.stdin.flush()
     assert w.wait() == 0, w.said()
     report = json.loads(out.read_text())
-    assert report["run"]["verdicts"]["taken"]
+    assert report["run"]["verdicts"]["known"]
     ours = by_site(report)
     assert ours
     assert ours == {site: dict(v) for site, v in tool.sites.items() if site in ours}
@@ -312,6 +380,17 @@ def test_pointers_behind_what_was_requested(tmp_path):
         lost[sizes] = {g["stack"][0]["function"]: g["blocks"] for g in json.loads(out.read_text())["groups"]
                        if g["verdict"] == "definite"}
     assert lost == {"usable": {}, "exact": {"lost_new": 100}}
+
+
+def test_the_loaders_own(victim, watch):
+    """What dlopen allocates is in use, also the table of _dl_find_object, to whose beginning nothing points."""
+    target = victim("dl")
+    w = watch("-p", target.pid).wait_watching()
+    tell(target, ["open"])
+    loaders = [g for g in w.finish()["groups"]
+               if os.path.basename(g["stack"][g["wrappers"]]["module"]).startswith("ld-")]
+    assert loaders and {g["verdict"] for g in loaders} == {"reachable"}, loaders
+    assert_untouched(target)
 
 
 def test_what_the_exit_status_counts(victim, watch):

@@ -7,11 +7,12 @@ import re
 
 import pytest
 
-from harness import hits, last_for, lost, rounds
+from harness import VICTIMS, hits, last_for, lost, rounds
 from untouched import assert_untouched, threads
 
 LIBRARIES = pathlib.Path("/usr/lib/x86_64-linux-gnu")
-PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4", "mimalloc": "libmimalloc.so.2"}
+PRELOADED = {"jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4",
+             "tcmalloc_full": "libtcmalloc.so.4", "mimalloc": "libmimalloc.so.2"}
 MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
 OPS = rounds(400, 1000)  # by each thread
 
@@ -51,6 +52,20 @@ def test_preloaded(preloaded, attach, sizes):
         assert_equal(run.finish(limit=120), told)
         assert_untouched(target)
         target.ask("churn")
+    target.end()
+
+
+@pytest.mark.parametrize("library", [VICTIMS / "libbump.so", LIBRARIES / "libtcmalloc.so.4"], ids=lambda path: path.name)
+def test_functions_that_go_on_by_another_name(victim, attach, library):
+    """A sized delete that ends in a jump to another name of free, through the PLT, is one free; and valloc, which
+    goes on to another name of memalign, is one allocation."""
+    if not library.exists():
+        pytest.skip(f"optional: not installed: {library}")
+    target = victim("sized", env={"LD_PRELOAD": str(library)})
+    run = attach(target, "--sizes", "exact", "--family", "libc", *MARKS)
+    told = target.ask("go 500", limit=120)
+    assert_equal(run.finish(limit=120), told)
+    assert_untouched(target)
     target.end()
 
 

@@ -100,7 +100,7 @@ def leaked(report, family):
 
 def suspect(group):
     """The allocation site of its most suspect reference."""
-    return where(group["taken"][0])
+    return where(group["acquired"][0])
 
 
 def test_one_dict_in_ten_lookups(mounted, families):
@@ -111,11 +111,11 @@ def test_one_dict_in_ten_lookups(mounted, families):
     assert len(truth) >= 100
     groups = of_family(report, "dict", "refs")
     assert [(g["objects"], g["net"], suspect(g)) for g in groups] == [(len(truth), 1, "leaky_lookup")]
-    assert groups[0]["samples"] and set(groups[0]["samples"]) <= set(truth)
-    taken = groups[0]["taken"][0]
-    assert (taken["kept"], taken["taken_in_all"]) == (len(truth), len(truth))
+    assert groups[0]["examples"] and set(groups[0]["examples"]) <= set(truth)
+    taken = groups[0]["acquired"][0]
+    assert (taken["outstanding"], taken["acquired_in_all"]) == (len(truth), len(truth))
     assert taken["stack"][0]["module"].endswith("/leaky_xlator.so")
-    assert sum(t["count"] for t in groups[0]["taken"]) == sum(t["count"] for t in groups[0]["dropped"]) + len(truth)
+    assert sum(t["count"] for t in groups[0]["acquired"]) == sum(t["count"] for t in groups[0]["released"]) + len(truth)
     assert lost(report) == {}
     assert_untouched(mounted)
 
@@ -125,12 +125,12 @@ def test_the_rest_of_a_loaded_mount_keeps_none(mounted, families):
     mounted.work(5, dicts=20)
     report = run.finish()
     truth = mounted.lost()["dict"]
-    totals = next(t for t in report["ref_totals"] if t["family"] == "dict")
-    assert len(truth) >= 20 and totals["taken"] > 20 * len(truth)
+    totals = next(t for t in report["families"] if t["family"] == "dict")
+    assert len(truth) >= 20 and totals["acquired"] > 20 * len(truth)
     groups = of_family(report, "dict", "refs")
-    assert sum(g["objects"] for g in groups) == totals["objects"] == len(truth)
+    assert sum(g["objects"] for g in groups) == totals["live"] == len(truth)
     assert {(g["net"], suspect(g)) for g in groups} == {(1, "leaky_lookup")}
-    assert totals["taken"] - totals["dropped"] == len(truth)
+    assert totals["acquired"] - totals["released"] == len(truth)
 
 
 def test_one_inode_in_ten_stats(mounted, families):
@@ -145,7 +145,7 @@ def test_one_inode_in_ten_stats(mounted, families):
     assert len(set(truth)) == len(truth) == 30
     groups = leaked(report, "inode")
     assert [(g["objects"], g["net"], suspect(g)) for g in groups] == [(len(truth), 1, "leaky_stat")]
-    assert set(groups[0]["samples"]) <= set(truth)
+    assert set(groups[0]["examples"]) <= set(truth)
     assert groups[0]["counted"]
 
 
@@ -161,7 +161,7 @@ def test_inode_counts_are_the_field(mounted, families):
     truth = mounted.lost()["inode"]
     groups = of_family(report, "inode", "refs")
     for group in groups:
-        nets = {mounted.word(int(address, 16) + INODE_REF) for address in group["samples"]}
+        nets = {mounted.word(int(address, 16) + INODE_REF) for address in group["examples"]}
         assert nets == {group["net"]}, group
     kept = leaked(report, "inode")
     assert {suspect(g) for g in kept} == {"leaky_stat"}
@@ -175,7 +175,7 @@ def test_a_block_a_mkdir_by_its_type(mounted, families):
     truth = mounted.lost()["note"]
     notes = [g for g in of_family(report, "gf") if g["tag"] == "gf_leaky_mt_note"]
     assert [(g["blocks"], g["bytes"], where(g)) for g in notes] == [(150, 150 * 200, "leaky_mkdir")]
-    assert len(truth) == 150 and set(notes[0]["samples"]) <= set(truth)
+    assert len(truth) == 150 and set(notes[0]["examples"]) <= set(truth)
     assert all(g["tag"] for g in of_family(report, "gf"))
     assert_untouched(mounted)
 
@@ -189,7 +189,7 @@ def test_pooled_objects(mounted, families):
     dicts = [g for g in of_family(report, "mempool")
              if "dict_new" in functions(g)[:g["wrappers"] + 2] and g["blocks"] > 5]
     assert [g["blocks"] for g in dicts] == [len(truth)]
-    assert set(dicts[0]["samples"]) <= set(truth)
+    assert set(dicts[0]["examples"]) <= set(truth)
     assert dicts[0]["bytes"] >= 48 * len(truth)
 
 
@@ -217,7 +217,7 @@ def test_a_translator_that_was_unloaded_is_named(mounted, families):
     assert [(g["blocks"], where(g), functions(g)[g["wrappers"] + 1]) for g in notes] == \
         [(len(truth["passing-note"]), "passing_note", "passing_notify")]
     assert notes[0]["stack"][notes[0]["wrappers"]]["module"].endswith("/passing_xlator.so")
-    dicts = [g for g in leaked(report, "dict") if "passing_notify" in functions(g["taken"][0])]
+    dicts = [g for g in leaked(report, "dict") if "passing_notify" in functions(g["acquired"][0])]
     assert [(g["objects"], g["net"]) for g in dicts] == [(len(truth["passing-dict"]), 1)]
 
 

@@ -59,7 +59,7 @@ def test_a_library_that_leaks_in_it(serve, watch, built, tmp_path):
     assert len(truth) == 50
     groups = [g for g in of_family(report, "libc") if "lose_at_accept" in functions(g)]
     assert [(g["blocks"], where(g)) for g in groups] == [(50, "lose_at_accept")]
-    assert set(groups[0]["samples"]) <= set(truth)
+    assert set(groups[0]["examples"]) <= set(truth)
     callers = [frame["module"].rpartition("/")[2] for frame in groups[0]["stack"][1:]]
     assert callers[0] == "ovs_leak.so" and "ovs-vswitchd" in callers
     assert lost(report) == {}

@@ -38,7 +38,7 @@ def assert_price_kept(report):
 
 def assert_rate(groups, a_minute):
     """For all @groups together. Wider than the 95 % intervals, so that it holds nearly always."""
-    rates = [g["estimate"]["allocs_per_minute"] for g in groups]
+    rates = [g["allocs_per_minute"] for g in groups]
     bounded = all(high is not None for _, _, high in rates) and not any(g["estimate"]["at_least"] for g in groups)
     assert sum(low for _, low, _ in rates) / 1.6 <= a_minute, (rates, a_minute)
     assert not bounded or a_minute <= 1.6 * sum(high for _, _, high in rates), (rates, a_minute)

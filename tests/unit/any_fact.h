@@ -196,7 +196,11 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 							 any_random(rng),
 							 0,
 							 any_random(rng),
-							 0 };
+							 0,
+							 any_random(rng),
+							 any_random(rng) % 9,
+							 any_random(rng) % 9,
+							 any_random(rng) };
 		break;
 	case MMT_RUNTIME:
 		f->runtime = any_random(rng) % 4 ? "Go" : NULL;
@@ -219,6 +223,7 @@ static inline void any_info(uint64_t *rng, struct fact *f)
 		f->said.note = text;
 		break;
 	case MMT_PLACE:
+	case MMT_OLDER:
 		f->place.npoints = (uint32_t)(any_random(rng) % (MMT_SERIES_POINTS + 1));
 		f->place.points = points;
 		f->place.bytes = any_number(rng);

@@ -30,6 +30,8 @@ static inline void fact_text_run(struct strbuf *sb, const struct fact_run *r)
 	fact_text_string(sb, r->mode);
 	fact_text_string(sb, r->writer);
 	fact_text_string(sb, r->host);
+	fact_text_string(sb, r->engine);
+	fact_text_string(sb, r->other);
 }
 
 static inline void fact_text_names(struct strbuf *sb, const struct fact *f)
@@ -244,12 +246,15 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 	case MMT_MEMORY:
 		strbuf_printf(sb, " %d", f->memory.pid);
 		fact_text_string(sb, f->memory.name);
-		strbuf_printf(sb, " %llu %llu %llu %llu %llu %llu", (unsigned long long)f->memory.point.at_us,
+		strbuf_printf(sb, " %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu", (unsigned long long)f->memory.point.at_us,
 			      (unsigned long long)f->memory.point.anonymous,
 			      (unsigned long long)f->memory.point.file,
 			      (unsigned long long)f->memory.point.shared,
 			      (unsigned long long)f->memory.point.swapped,
-			      (unsigned long long)f->memory.point.heap);
+			      (unsigned long long)f->memory.point.heap, (unsigned long long)f->memory.point.mapped,
+			      (unsigned long long)f->memory.point.threads,
+			      (unsigned long long)f->memory.point.descriptors,
+			      (unsigned long long)f->memory.point.busy_us);
 		break;
 	case MMT_RUNTIME:
 		fact_text_string(sb, f->runtime);
@@ -268,6 +273,13 @@ static inline void fact_text_info(struct strbuf *sb, const struct fact *f)
 	case MMT_SAID:
 		fact_text_string(sb, f->said.note);
 		strbuf_printf(sb, " %llu", (unsigned long long)f->said.processes);
+		break;
+	case MMT_OLDER:
+		strbuf_printf(sb, " %llu %llu %llu %llu", (unsigned long long)f->place.size,
+			      (unsigned long long)f->place.frees, (unsigned long long)f->place.bytes,
+			      (unsigned long long)f->place.span_us);
+		for (uint32_t i = 0; i < f->place.npoints; i++)
+			strbuf_printf(sb, " %llu", (unsigned long long)f->place.points[i]);
 		break;
 	case MMT_HANG:
 		strbuf_printf(sb, " %u %u %u %u %llu %llu", f->hang.family, f->hang.verdict, f->hang.on, f->hang.stack,

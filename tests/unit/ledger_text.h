@@ -120,6 +120,20 @@ static inline void text_objects(struct strbuf *sb, const struct ledger *l, const
 }
 
 /* Places in the order of the numbers of their stacks. */
+static inline void text_older(struct strbuf *sb, struct ledger *l, struct older_sizes *older)
+{
+	if (older_sizes_pass(older, l->now_us) < 0)
+		sb->err = -ENOMEM;
+	for (size_t i = 0; i < older->n; i++) {
+		const struct older_size *its = &older->all[i];
+
+		strbuf_printf(sb, "  older %" PRIu64 ": %" PRIu64 " %" PRIu64 ":", its->size, its->blocks, its->bytes);
+		for (uint32_t at = 0; at < its->series.n; at++)
+			strbuf_printf(sb, " %" PRIu64, series_point(&its->series, at));
+		strbuf_putc(sb, '\n');
+	}
+}
+
 static inline void text_places(struct strbuf *sb, struct ledger *l, uint32_t family)
 {
 	size_t n = l->books[family].nplaces;
@@ -140,6 +154,7 @@ static inline void text_book(struct strbuf *sb, struct ledger *l, uint32_t famil
 	struct strbuf book = STRBUF_INIT;
 
 	text_places(&book, l, family);
+	text_older(&book, l, &l->books[family].older);
 	text_blocks(&book, l, family);
 	text_objects(&book, l, l->books[family].objects);
 	if (book.len)

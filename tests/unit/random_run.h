@@ -229,6 +229,24 @@ static void put_release(struct run *r, uint64_t k)
 	put(r, f);
 }
 
+static uint64_t sample_rnd(struct run *r, uint64_t below)
+{
+	r->samples = r->samples * 6364136223846793005u + 1442695040888963407u;
+	return (r->samples >> 33) % below;
+}
+
+/* Its size is known, or not. */
+static void put_older(struct run *r)
+{
+	struct fact f = info(MMT_OLDER);
+
+	if (sample_rnd(r, 3) == 0)
+		return;
+	f.place.size = f.place.bytes = sample_rnd(r, sample_rnd(r, 9) ? 300 : 1 << 20);
+	f.place.frees = 1;
+	put(r, f);
+}
+
 static void put_unheld(struct run *r, uint64_t k)
 {
 	struct fact f = { .kind = rnd(2) ? MMT_OLD : MMT_TWICE,
@@ -241,6 +259,8 @@ static void put_unheld(struct run *r, uint64_t k)
 		f.block.size = rnd(5) ? 0 : rnd(10);
 	}
 	put(r, f);
+	if (f.kind == MMT_OLD)
+		put_older(r);
 }
 
 static void begin_aside(struct run *r, uint64_t k, uint64_t key)
@@ -273,12 +293,6 @@ static void put_aside(struct run *r, uint64_t k, uint64_t key)
 		end_aside(r, key);
 	else
 		begin_aside(r, k, key);
-}
-
-static uint64_t sample_rnd(struct run *r, uint64_t below)
-{
-	r->samples = r->samples * 6364136223846793005u + 1442695040888963407u;
-	return (r->samples >> 33) % below;
 }
 
 /* Of a stack of the family, or the run's budget. */
@@ -322,7 +336,9 @@ static void put_memory(struct run *r)
 	f.memory.pid = (int32_t)(sample_rnd(r, 4) ? 1 : sample_rnd(r, 5));
 	f.memory.name = sample_rnd(r, 2) ? "worker" : NULL;
 	f.memory.point = (struct memory_point){ r->now / 2,	  sample_rnd(r, 99999), sample_rnd(r, 999),
-						sample_rnd(r, 9), sample_rnd(r, 9),	sample_rnd(r, 9) };
+						sample_rnd(r, 9), sample_rnd(r, 9),	sample_rnd(r, 9),
+						sample_rnd(r, 99999), sample_rnd(r, 9), sample_rnd(r, 9),
+						sample_rnd(r, 99) };
 	put(r, f);
 }
 

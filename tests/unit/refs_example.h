@@ -57,7 +57,7 @@ static inline void add_leaked_dicts(struct summary *s)
 	struct summary_use dropped[] = {
 		example_use(4, 529, 529, 0, 0, in_cbk, 1), example_use(5, 529, 529, 0, 0, in_done, 1),
 	};
-	struct growth_point series[] = { { 150, 130 }, { 300, 262 }, { 450, 397 }, { 600, 529 } };
+	struct growth_point series[] = { { 150, 130, 0 }, { 300, 262, 0 }, { 450, 397, 0 }, { 600, 529, 0 } };
 	taddr samples[] = { 0x7f0a00001010, 0x7f0a00001080 };
 
 	taken[2].stack.wrappers = 1;
@@ -137,7 +137,7 @@ static inline void families_example(struct summary *s)
 				       .function = "accept_client", .file = "net.c", .line = 5 };
 
 	refs_example_run(s);
-	s->totals = (struct summary_totals){ 740, 660, 3, 0, 82, 4099 };
+	s->totals = (struct summary_totals){ 740, 660, 3, 0, 82, 4099, 0, 0 };
 	summary_add_family(
 		s, &(struct summary_family){
 			   .name = "libc", .acquired = 700, .released = 630, .live = 70, .bytes = 4087 });

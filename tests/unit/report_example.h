@@ -26,7 +26,7 @@ static inline void add_level(struct summary *s)
 		  .function = HOSTILE, .file = HOSTILE, .line = 92 },
 		{ .pc = 0x7f0000000001 },
 	};
-	struct growth_point series[] = { { 2.5, 900000 }, { 5, 1048576 }, { 7.5, 1048576 }, { 10, 1048576 } };
+	struct growth_point series[] = { { 2.5, 900000, 0 }, { 5, 1048576, 0 }, { 7.5, 1048576, 0 }, { 10, 1048576, 0 } };
 	taddr samples[] = { 0x55559000, 0x55559020 };
 
 	summary_add_group(s, &(struct summary_group){
@@ -64,8 +64,8 @@ static inline void add_growing(struct summary *s)
 		  .line = 120 },
 		example_main[0],
 	};
-	struct growth_point series[] = { { 1, 0 },     { 3, 20000 }, { 5, 30000 },
-					 { 7, 42000 }, { 9, 60000 }, { 10, 65536 } };
+	struct growth_point series[] = { { 1, 0, 0 },     { 3, 20000, 0 }, { 5, 30000, 0 },
+					 { 7, 42000, 0 }, { 9, 60000, 0 }, { 10, 65536, 0 } };
 
 	summary_add_group(s, &(struct summary_group){
 		.family = "libc", .blocks = 64, .bytes = 65536, .bytes_direct = 65536, .allocs = 65,
@@ -114,7 +114,7 @@ static inline void report_example(struct summary *s)
 {
 	summary_init(s);
 	add_run(s);
-	s->totals = (struct summary_totals){ 700, 621, 3, 5, 79, 1048576 + 65536 + 24 + 1200 };
+	s->totals = (struct summary_totals){ 700, 621, 3, 5, 79, 1048576 + 65536 + 24 + 1200, 0, 0 };
 	summary_add_group(s, &(struct summary_group){ .family = "libc", .blocks = 1, .bytes = 24,
 						      .bytes_direct = 24, .allocs = 1, .oldest_s = 9.5,
 						      .youngest_s = 9.5 });

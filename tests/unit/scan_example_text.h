@@ -4,7 +4,7 @@
 #define SCAN_EXAMPLE_TEXT_H
 
 static const char whole[] =
-	"svc (1234) has 3925 blocks in use, 4.7 MiB: definitely lost 3000 (3.0 MiB), lost with others 900 "
+	"svc (1234) has 3925 blocks in use, 4.7 MiB: definitely lost 3000 (3.0 MiB), indirectly lost 900 "
 	"(1.0 MiB), possibly lost 1 (24 B)\n"
 	"incomplete: 12.0 KiB of memory could not be read, the heap is corrupt at 3 places, the allocator's "
 	"own figures differ; see the end of this report\n"

@@ -14,10 +14,13 @@
  *			written to after that, so that it looks like these
  *	part		{"held": 700}: part() returns 64 bytes of a pool, and nothing points to them; behind
  *			the pool is a page that points to a block of so many bytes
+ *	guarded		{}: two blocks with a page in them that may not be touched: one of 1 MiB, at a
+ *			multiple of that, and one of 12 KiB from the arena of a thread that lives on
  *	end		{}
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "victim.h"
@@ -113,6 +116,41 @@ static void lose_part(void)
 	printf("{\"held\": 700}\n");
 }
 
+static void *guarded(size_t align, size_t size)
+{
+	char *p = aligned_alloc(align, size);
+
+	if (!p)
+		victim_die("aligned_alloc");
+	memset(p, 1, size);
+	if (mprotect(p + 4096, 4096, PROT_NONE))
+		victim_die("mprotect");
+	return p;
+}
+
+static void *guards_its_own(void *made)
+{
+	void *volatile mine = guarded(4096, 12288);
+
+	pthread_barrier_wait(made);
+	for (;;)
+		pause();
+	return mine;
+}
+
+static void make_guarded(void)
+{
+	static pthread_barrier_t made;
+	pthread_t t;
+
+	large = guarded(1 << 20, 1 << 20);
+	pthread_barrier_init(&made, NULL, 2);
+	if (pthread_create(&t, NULL, guards_its_own, &made))
+		victim_die("pthread_create");
+	pthread_barrier_wait(&made);
+	printf("{}\n");
+}
+
 int main(void)
 {
 	char line[ORDER_MAX];
@@ -129,6 +167,8 @@ int main(void)
 			make_page();
 		else if (strcmp(line, "part") == 0)
 			lose_part();
+		else if (strcmp(line, "guarded") == 0)
+			make_guarded();
 		else if (strncmp(line, "freed ", 6) == 0)
 			write_to_freed(strtoull(line + 6, NULL, 10));
 		else if (strcmp(line, "large") == 0 && (large = malloc(1 << 20)))

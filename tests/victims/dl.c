@@ -8,6 +8,8 @@
  *	cycles N K	N times: open, K allocations, each freed by plug_step_free, close
  *	copy N		a child, a copy of this process, that does "call N" once it gets SIGUSR1; the order
  *			does not wait for that: {"child": pid}
+ *	opener N	the same, of a child that opens the plugin, which this process has not, and then does
+ *			"call N"
  *	status		once the child has ended: {"status": as of wait}
  *	end		{"allocs", "frees", "opens"}: calls of plug_malloc and plug_free, and of dlopen
  *
@@ -71,7 +73,8 @@ static void cycle(struct plug *plug, const char *program, int n)
 	dlclose(plug->handle);
 }
 
-static pid_t copy(struct plug *plug, int n)
+/* @program: NULL: the plugin is open already. */
+static pid_t copy(struct plug *plug, int n, const char *program)
 {
 	sigset_t usr1, before;
 	pid_t child;
@@ -83,6 +86,8 @@ static pid_t copy(struct plug *plug, int n)
 	child = fork();
 	if (child == 0) {
 		sigwait(&usr1, &sig);
+		if (program)
+			open_plug(plug, program);
 		call_plug(plug, n);
 		_exit(0);
 	}
@@ -116,7 +121,9 @@ int main(int argc, char **argv)
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0) {
 		if (strncmp(line, "copy ", 5) == 0)
-			printf("{\"child\": %d}\n", (int)copy(&plug, atoi(line + 5)));
+			printf("{\"child\": %d}\n", (int)copy(&plug, atoi(line + 5), NULL));
+		else if (strncmp(line, "opener ", 7) == 0)
+			printf("{\"child\": %d}\n", (int)copy(&plug, atoi(line + 7), argv[0]));
 		else if (strcmp(line, "status") == 0 && wait(&status) > 0)
 			printf("{\"status\": %d}\n", status);
 		else

@@ -6,9 +6,11 @@
  *			places; then main returns
  *	exits		the same, and main calls exit from a function that it has called, with a block in a
  *			variable of its own
+ *	ends		the same with _exit
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define escape(p) __asm__ volatile("" : "+r"(p) : : "memory")
 #define PLACES 16
@@ -24,8 +26,10 @@ __attribute__((noinline)) static void lose(void)
 	(void)places;
 }
 
-__attribute__((noinline)) static void leave(void)
+__attribute__((noinline)) static void leave(int at_once)
 {
+	if (at_once)
+		_exit(0);
 	exit(0);
 }
 
@@ -36,11 +40,11 @@ int main(int argc, char **argv)
 
 	for (unsigned i = 0; i < 3; i++)
 		lose();
-	if (argc > 1 && strcmp(argv[1], "exits") == 0) {
+	if (argc > 1 && strcmp(argv[1], "returns") != 0) {
 		kept = malloc(2000);
 		in_register = malloc(3000);
 		escape(in_register);
-		leave();
+		leave(strcmp(argv[1], "ends") == 0);
 	}
 	/* keeps the variable live until here */
 	escape(in_register);

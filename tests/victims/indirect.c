@@ -14,7 +14,8 @@
  * this process, do N rounds of the calls that must be stepped: {"child": pid}, and when it has ended
  * {"status": as of wait}. "own N" has the child handle SIGTRAP too, and run three int3 of its own: one before
  * it waits for SIGUSR1, one after that, and one after the N rounds. Its status is 0 if all three reached the
- * handler.
+ * handler. "apart MS" calls sse_alloc twice, step_free and sse_free, with so much time between them:
+ * {"signals": how many SIGUSR1 have arrived, "freed"}.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -325,6 +326,45 @@ static void copy(int (*what)(int rounds), int rounds)
 	fflush(stdout);
 }
 
+static volatile sig_atomic_t signals;
+
+static void on_usr1(int sig)
+{
+	(void)sig;
+	signals++;
+}
+
+static void pass(int ms)
+{
+	const uint64_t until = now_ns() + (uint64_t)ms * 1000000u;
+
+	while (now_ns() < until)
+		;
+}
+
+/* What is called between two calls is not watched. */
+static void apart(int ms)
+{
+	void *p, *q;
+
+	signals = 0;
+	signal(SIGUSR1, on_usr1);
+	my_pool = &workers[0].pool;
+	p = sse_alloc(24);
+	pass(ms);
+	q = sse_alloc(40);
+	pass(ms);
+	check(p);
+	check(q);
+	step_free(p);
+	pass(ms);
+	sse_free(q);
+	pass(ms);
+	signal(SIGUSR1, SIG_IGN);
+	printf("{\"signals\": %d, \"freed\": %s}\n", (int)signals, my_pool->used[0] || my_pool->used[1] ? "false" : "true");
+	fflush(stdout);
+}
+
 int main(void)
 {
 	char line[ORDER_MAX];
@@ -333,6 +373,8 @@ int main(void)
 	while (strcmp(victim_order(line), "end") != 0)
 		if (strncmp(line, "go ", 3) == 0)
 			go(atoi(line + 3));
+		else if (strncmp(line, "apart ", 6) == 0)
+			apart(atoi(line + 6));
 		else if (strncmp(line, "copy ", 5) == 0)
 			copy(copied, atoi(line + 5));
 		else if (strncmp(line, "own ", 4) == 0)

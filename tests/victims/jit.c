@@ -7,12 +7,22 @@
  *	bare N		it has none: N blocks of 88 bytes
  *	tiers N		a function that was compiled twice, to two addresses, and another one: N blocks of 56
  *			bytes by each
+ *
+ * And calls tail_alloc, which ends in a jump to what a pointer points to: so its end can only be seen at the
+ * return address, and no trap can be there.
+ *
+ *	returns N	N blocks by tail_alloc, each freed: {"ns": how long one takes}
+ *	inside N	the same, and before the generated code returns, one more by code of this file
+ *	moved PATH N	N by generated code, which is then unmapped, and N by code of the module PATH
+ *			(libplug.so), which is loaded there: {"same": whether it returns to the same address}
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <sys/mman.h>
 
 #include "victim.h"
 
-typedef void made(void *(*alloc)(size_t), size_t n);
+typedef void *made(void *(*alloc)(size_t), size_t n, void (*then)(void *));
 
 /* push rbp; mov rbp, rsp; mov rax, rdi; mov rdi, rsi; call rax; pop rbp; ret */
 static const unsigned char framed_code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8,
@@ -28,6 +38,14 @@ static const unsigned char bare_code[] = {
 	0xc3,
 };
 
+/*
+ * push rbx; mov rbx, rdx; mov rax, rdi; mov rdi, rsi; call rax; mov rdi, rax; call rbx; pop rbx; ret: what
+ * was allocated is freed by the second call.
+ */
+static const unsigned char two_code[] = { 0x53, 0x48, 0x89, 0xd3, 0x48, 0x89, 0xf8, 0x48, 0x89, 0xf7,
+					  0xff, 0xd0, 0x48, 0x89, 0xc7, 0xff, 0xd3, 0x5b, 0xc3 };
+
+#define FRAMED_RETURN 12	/* where the call returns to, in framed_code */
 #define TIERS 3
 static const char *const tiers[TIERS] = { "JS:~work app.js:3:10", "JS:*work app.js:3:10",
 					  "JS:*other app.js:9:10" };
@@ -53,11 +71,109 @@ static void write_map(const unsigned char *page, char *path, size_t size)
 	fclose(f);
 }
 
+/* --- calls that end elsewhere --- */
+
+void *tail_alloc(size_t n);
+void *(*volatile tail_target)(size_t n) = malloc;
+
+__asm__(".text\n"
+	".p2align 4\n"
+	".globl tail_alloc\n"
+	".type tail_alloc, @function\n"
+	"tail_alloc:\n"
+	"	mov tail_target(%rip), %rax\n"
+	"	jmp *%rax\n"
+	".size tail_alloc, . - tail_alloc\n");
+
+static void give_back(void *p)
+{
+	memset(p, 0x5a, 8);
+	free(p);
+}
+
+__attribute__((noipa)) static void one_more(void *p)
+{
+	void *mine;
+
+	give_back(p);
+	mine = tail_alloc(40);
+	give_back(mine);
+}
+
+static uint64_t returns(made *by, int n)
+{
+	const uint64_t began = now_ns();
+
+	for (int i = 0; i < n; i++)
+		give_back(by(tail_alloc, 64, NULL));
+	return n ? (now_ns() - began) / (unsigned)n : 0;
+}
+
+static uintptr_t returned_to;
+
+__attribute__((noipa)) static void *note_return(size_t n)
+{
+	returned_to = (uintptr_t)__builtin_return_address(0);
+	return malloc(n);
+}
+
+static made *open_plug(const char *path, void **handle)
+{
+	made *by;
+
+	*handle = dlopen(path, RTLD_NOW);
+	if (!*handle)
+		victim_die(dlerror());
+	*(void **)&by = dlsym(*handle, "plug_by");
+	give_back(by(note_return, 64, NULL));
+	return by;
+}
+
+static bool moved(const char *path, int n)
+{
+	void *handle;
+	uintptr_t first, page;
+	made *by;
+
+	open_plug(path, &handle);
+	first = returned_to;
+	dlclose(handle);
+	page = (first - FRAMED_RETURN) & ~4095ul;
+	if (mmap((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) == MAP_FAILED)
+		victim_die("mmap");
+	returns(make((unsigned char *)first - FRAMED_RETURN, framed_code, sizeof(framed_code)), n);
+	munmap((void *)page, 8192);
+	by = open_plug(path, &handle);
+	if (returned_to == first)
+		returns(by, n);
+	return returned_to == first;
+}
+
+/* --- orders --- */
+
+static void obey_returns(const char *line, made *framed, made *two)
+{
+	char path[ORDER_MAX];
+	int n;
+
+	if (sscanf(line, "returns %d", &n) == 1) {
+		printf("{\"ns\": %llu}\n", (unsigned long long)returns(framed, n));
+	} else if (sscanf(line, "moved %127s %d", path, &n) == 2) {
+		printf("{\"same\": %s}\n", moved(path, n) ? "true" : "false");
+	} else {
+		if (sscanf(line, "inside %d", &n) == 1)
+			for (int i = 0; i < n; i++)
+				two(tail_alloc, 64, one_more);
+		printf("{\"done\": true}\n");
+	}
+}
+
 int main(void)
 {
 	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char line[ORDER_MAX], path[64];
-	made *framed, *bare, *tier[TIERS];
+	made *framed, *bare, *two, *tier[TIERS];
 	int n;
 
 	if (page == MAP_FAILED)
@@ -66,6 +182,7 @@ int main(void)
 	bare = make(page + 256, bare_code, sizeof(bare_code));
 	for (size_t i = 0; i < TIERS; i++)
 		tier[i] = make(page + 512 + 256 * i, framed_code, sizeof(framed_code));
+	two = make(page + 2048, two_code, sizeof(two_code));
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
 		victim_die("mprotect");
 	write_map(page, path, sizeof(path));
@@ -73,14 +190,14 @@ int main(void)
 	while (strcmp(victim_order(line), "end") != 0) {
 		if (sscanf(line, "framed %d", &n) == 1)
 			for (int i = 0; i < n; i++)
-				framed(malloc, 72);
+				framed(malloc, 72, NULL);
 		else if (sscanf(line, "bare %d", &n) == 1)
 			for (int i = 0; i < n; i++)
-				bare(malloc, 88);
+				bare(malloc, 88, NULL);
 		else if (sscanf(line, "tiers %d", &n) == 1)
 			for (int i = 0; i < TIERS * n; i++)
-				tier[i % TIERS](malloc, 56);
-		printf("{\"done\": true}\n");
+				tier[i % TIERS](malloc, 56, NULL);
+		obey_returns(line, framed, two);
 		fflush(stdout);
 	}
 	unlink(path);

@@ -5,6 +5,8 @@
  *	lose N, keep N, inside N	N blocks: with no pointer to them; live; with only a pointer to their
  *					inside
  *	chain N				N lost blocks that each point to another one
+ *	either N			the same, but the first, third, ... of the N are of another stack: those
+ *					that they point to are all of one
  *	ends N, hangs N			N blocks that only lost blocks of `head`, or live blocks of `keep`,
  *					point to
  *	head N				N blocks for `ends`, one each, with a hidden pointer: lost once `ends`
@@ -51,6 +53,9 @@ SITE(keep)
 SITE(inside)
 SITE(chain)
 SITE(link)
+SITE(known)
+SITE(news)
+SITE(both)
 SITE(head)
 SITE(ends)
 SITE(hangs)
@@ -80,6 +85,14 @@ static void chain(void)
 	struct node *n = at_chain();
 
 	n->next = at_link();
+}
+
+static void either(void)
+{
+	static bool news;
+	struct node *n = (news = !news) ? at_known() : at_news();
+
+	n->next = at_both();
 }
 
 static void head(void)
@@ -145,7 +158,7 @@ static NOINLINE void obey(const char *line)
 		void (*run)(void);
 	} orders[] = {
 		{ "lose", lose }, { "keep", keep }, { "inside", inside }, { "chain", chain },
-		{ "head", head }, { "ends", ends }, { "hangs", hangs },
+		{ "either", either }, { "head", head }, { "ends", ends }, { "hangs", hangs },
 	};
 	char name[ORDER_MAX];
 	int n;

@@ -328,7 +328,11 @@ static bool may_free(struct keeper *s)
 {
 	if (!s->gone)
 		return false;
-	return slot_move(s->slot, SLOT_OFFERED, SLOT_TAKEN) || has_no_reader(s);
+	if (!slot_move(s->slot, SLOT_OFFERED, SLOT_TAKEN))
+		return has_no_reader(s);
+	if (s->leave_reason == LEFT_ENDED)
+		atomic_fetch_add(&s->shared->slots->missed, 1);
+	return true;
 }
 
 /* Of the ring in @sh, what is behind the first @from bytes takes no memory until it is used again. */
@@ -356,6 +360,7 @@ static void clear_slot(struct keeper *s)
 	if (s->adopter)
 		memset(sh->slice_hints, 0, sizeof(sh->slice_hints));
 	atomic_store(&sh->slice_hints[0].bytes, 0);
+	refused_returns_forget(&sh->refused_returns);
 	if (atomic_load(&sh->ring.head) > KEPT_RING)
 		free_ring(sh, 0);
 	atomic_store(&s->slot->closed, 0);

@@ -262,6 +262,7 @@ static int64_t release(struct relay *r, pid_t tid, uint32_t hold)
 {
 	if (!is_held(r) || r->waiting->tid != tid || r->waiting->hold != hold)
 		return -ESRCH;
+	hit_record_answered(r->k, r->waiting, r->trap, &r->regs);
 	release_waiting(r);
 	return 0;
 }

@@ -49,7 +49,10 @@ enum record_kind {
 	RECORD_END,		/* the last thread of the target is gone; value = wait status of the last */
 	/* the process is about to end, and held until COMMAND_LET_END: its memory can be copied */
 	RECORD_ENDING,
-	/* from the kernel's probes: some hits were lost before the next record; value: how many */
+	/*
+	 * from the kernel's probes: hits were lost between the records before and after it; value: how many;
+	 * site: 1 if calls were left out that end some time later, unseen
+	 */
 	RECORD_LOST,
 	/*
 	 * from the kernel's probes, which do not see other processes in the target's memory: one of these
@@ -72,6 +75,8 @@ enum record_flags {
 	RECORD_SILENT = 1 << 6,	/* held, as a trap is to be planted; the hit is no event: a nested call */
 	RECORD_NO_BLOCK = 1 << 10, /* what is allocated is not in the sample: only what is freed counts */
 	RECORD_FRAMES = 1 << 9,	/* the slice has no stack but frames, unwound by gdb (shared/wire.h) */
+	/* hit at an exit of a call whose beginning was lost: whatever it has allocated is there now */
+	RECORD_UNOPENED = 1 << 11,
 	RECORD_WITHIN = 1 << 8,	/* something is freed inside an open call of the family (SITE_RELEASE) */
 	RECORD_GUEST = 1 << 7,	/* by another process in the target's memory (vfork, posix_spawn) */
 };

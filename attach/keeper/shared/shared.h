@@ -20,6 +20,7 @@
 #include "attach/keeper/budget/site_stats.h"
 #include "attach/keeper/shared/chain.h"
 #include "attach/keeper/shared/event.h"
+#include "attach/keeper/shared/refused_returns.h"
 #include "attach/keeper/shared/ring.h"
 #include "attach/keeper/shared/site.h"
 
@@ -116,6 +117,14 @@ struct paused_thread {
 	uint8_t vectors[PAUSE_VECTORS];
 };
 
+/* The thread that the watch has cost most time so far, since its first hit; tid 0: none. */
+struct shared_worst {
+	_Atomic uint64_t ns;		/* stopped; with the kernel's probes, what these took at least */
+	_Atomic uint64_t since_ns;	/* CLOCK_MONOTONIC, of its first hit */
+	_Atomic uint64_t last_ns;	/* and of its last one so far */
+	_Atomic uint32_t tid;
+};
+
 /* What the keeper has counted. */
 struct shared_counts {
 	_Atomic uint64_t stops;		/* of any kind */
@@ -125,9 +134,13 @@ struct shared_counts {
 	_Atomic uint64_t stall_ns;	/* for how long, in sum */
 	_Atomic uint64_t served_ns;	/* from seeing a stop to resuming, summed over stops; */
 	_Atomic uint64_t hit_served_ns;	/* of this: of threads that have ever hit a trap */
+	struct shared_worst worst;
+	_Atomic uint64_t probed_ns;	/* what the kernel's probes took at least, of all threads */
 	_Atomic uint32_t have_hit;	/* number of threads that have hit */
 	_Atomic uint32_t hitting;	/* how many of them exist now */
 	_Atomic uint64_t unopened;	/* calls not followed: nesting too deep or the pool empty */
+	_Atomic uint64_t unreturned;	/* calls that end where no trap could be planted */
+	_Atomic uint64_t unaccounted;	/* hits in the kernel without a record or a counted loss (uprobe.h) */
 	_Atomic uint64_t overdue;	/* held threads that were resumed without an answer */
 	_Atomic uint64_t unwalked;	/* the same, if held only for their stack */
 	_Atomic uint64_t sharers;	/* processes in the target's memory, whose calls were not seen */
@@ -242,6 +255,7 @@ struct shared {
 	struct shared_pause pause;
 
 	struct site sites[SHARED_SITES];
+	struct refused_returns refused_returns;
 	struct site_stats meters[SHARED_SITES];
 	struct ring ring;
 	uint8_t ring_bytes[SHARED_RING];

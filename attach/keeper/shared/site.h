@@ -20,6 +20,7 @@
 #define SITE_LOADS 5	/* what is read from the target's memory at a hit */
 #define SITE_TEXT 64	/* a string that is read, with its NUL */
 #define SITE_CHUNK (SITE_LOADS - 1)	/* the load that is glibc's chunk header, if there is one */
+#define SITE_OLD_CHUNK (SITE_CHUNK - 1)	/* of a realloc: that of the old block */
 
 #define SITE_FAMILY_NONE 0	/* start and end of counting, the dynamic linker */
 #define SITE_FAMILY_IN 0xffff	/* functions inside of which a thread's hits count */
@@ -81,9 +82,12 @@ struct site {
 	struct emu emu;			/* op EMU_NONE: stepped displaced, at scratch */
 	taddr scratch;			/* padding in the same text, to run the displaced instruction; or 0 */
 	uint8_t scratch_bytes[SITE_BYTES];	/* what the file has at scratch */
-	/* the instruction as it must be at scratch (rip-relative parts moved) */
+	/*
+	 * what must be at scratch: the instruction, rip-relative parts moved, and if there is space a jump to
+	 * what follows the displaced one: a thread may be there when the keeper is killed
+	 */
 	uint8_t step[SITE_BYTES];
-	uint8_t step_len;		/* its length; the displaced one's length is emu.len */
+	uint8_t step_len;		/* of both; the instruction has emu.len, as the displaced one */
 	struct site_load loads[SITE_LOADS];	/* at the end of a call, those of the opening site are used */
 };
 

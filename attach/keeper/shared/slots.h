@@ -50,6 +50,7 @@ struct slots {
 	pid_t owner;		/* the mmattach that claims them */
 	int bell;		/* eventfd: a slot is crowded */
 	_Atomic uint32_t most;	/* the first so many may be used: there is memory for them */
+	_Atomic uint64_t missed;	/* copies that ended before they were claimed */
 	struct slot all[SLOTS];
 };
 

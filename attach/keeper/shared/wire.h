@@ -14,8 +14,8 @@
  * if there is no GO in time, it ends the watch and sends no more hits. If it sends a hit nevertheless, that
  * ends the wait for the one before.
  */
-#ifndef MM_WIRE_H
-#define MM_WIRE_H
+#ifndef MM_KEEPER_WIRE_H
+#define MM_KEEPER_WIRE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -251,6 +251,7 @@ void hit_release(struct keeper *k, struct tracee *t)
 		(void)continue_with(k, t, &before, &regs);
 		return;
 	}
+	hit_record_answered(k, t, trap, &regs);
 	go_past(k, t, trap, &before, &regs, &m);
 }
 

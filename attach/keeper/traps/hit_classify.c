@@ -125,6 +125,23 @@ void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struc
 	mark_outside(m);
 }
 
+void hit_classify_unreturned(struct keeper *k, struct tracee *t, uint32_t trap,
+			     const struct user_regs_struct *regs)
+{
+	struct trap *at = &k->traps.all[trap];
+	const struct site *s = &at->site;
+	const taddr sp = entry_sp(s, regs);
+	bool open = s->family == SITE_FAMILY_IN && !at->unreturned;
+	struct call call;
+
+	at->unreturned = true;
+	/* of a family, what has jumped here ends with it */
+	while (s->family != SITE_FAMILY_IN && calls_close(&k->calls, &t->calls, sp, s->family, &call))
+		open = true;
+	if (open)
+		atomic_fetch_add_explicit(&k->shared->counts.unreturned, 1, memory_order_relaxed);
+}
+
 bool hit_classify_more(struct keeper *k, struct tracee *t, uint32_t trap, const struct user_regs_struct *regs,
 		       struct hit_class *m)
 {

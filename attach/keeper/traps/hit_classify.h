@@ -38,6 +38,14 @@ void hit_classify(struct keeper *k, struct tracee *t, uint32_t trap, const struc
 		  taddr ret, struct hit_class *m);
 
 /*
+ * The call that begins at @trap ends where there is no trap: it is counted, and not followed, since it would
+ * seem to go on, and what is called after it to be internal. A scope (SITE_FAMILY_IN) is: whether it goes on
+ * is known from its return address, so its function counts once, and not each call of it.
+ */
+void hit_classify_unreturned(struct keeper *k, struct tracee *t, uint32_t trap,
+			     const struct user_regs_struct *regs);
+
+/*
  * Has another call ended at the same address? Then *@m is set for it; m->outside must be as hit_classify set
  * it.
  */

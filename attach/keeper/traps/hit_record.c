@@ -99,6 +99,41 @@ static uint32_t record_room(const struct keeper *k, uint32_t want)
 	return (uint32_t)sizeof(struct record_hit) + want + (want > 8 ? chain_room(k, want) : 0);
 }
 
+static taddr *seen_slot(struct keeper *k, taddr block)
+{
+	return &k->seen[(block >> 4 ^ block >> 20) % SEEN_BLOCKS];
+}
+
+/*
+ * All that is to be read is how large the block is that the call frees, and that was known when it was allocated. For
+ * a thread in a loop of malloc and free, reading it again is a tenth of what its stops cost. Where scopes say what is
+ * counted, a block that was seen allocated may count as older all the same.
+ */
+static bool is_known(struct keeper *k, const struct site *s, const struct record_hit *rec)
+{
+	taddr *slot = seen_slot(k, rec->args[0]);
+	bool frees = false;
+
+	k->has_scopes |= s->flags & SITE_SCOPE;
+	if (k->has_scopes)
+		return false;
+	for (unsigned i = 0; i < SITE_LOADS; i++) {
+		if (s->loads[i].base != SITE_BASE_NONE && i < SITE_OLD_CHUNK)
+			return false;
+		frees |= s->loads[i].base == SITE_BASE_ARG1;
+	}
+	if (!frees || rec->head.flags & RECORD_CLOSES || !*slot || *slot != rec->args[0])
+		return false;
+	*slot = 0;
+	return true;
+}
+
+static void remember(struct keeper *k, const struct site *asks, const uint64_t *result, const struct record_hit *rec)
+{
+	if (asks->loads[SITE_CHUNK].base == SITE_BASE_RESULT && rec->loads_read & 1u << SITE_CHUNK)
+		*seen_slot(k, *result) = *result;
+}
+
 /* Read what the rule asks for: the rule of the call that ends, else that of the site. */
 static void read_target(struct keeper *k, struct tracee *t, const struct site *s, const struct hit_class *m,
 			uint32_t want, struct record_hit *rec)
@@ -106,10 +141,14 @@ static void read_target(struct keeper *k, struct tracee *t, const struct site *s
 	const struct site *asks = m->flags & RECORD_CLOSES ? &k->traps.all[m->call.trap].site : s;
 	bool ends = s->flags & (SITE_EXIT | SITE_AFTER | SITE_BEHIND);
 	uint64_t result = ends ? *emu_reg_slot(&rec->regs, s->result) : 0;
+	static const struct site_load none[SITE_LOADS];
+	const struct site_load *loads = is_known(k, asks, rec) ? none : asks->loads;
 
-	if (remote_loads_read(keeper_memory(k, t), asks->loads, ends ? &result : NULL, want, rec) == -EPERM)
+	if (remote_loads_read(keeper_memory(k, t), loads, ends ? &result : NULL, want, rec) == -EPERM)
 		/* the target is not dumpable any more: if it forked, its copy could not be cleaned */
 		k->leave_reason = LEFT_DENIED;
+	if (ends)
+		remember(k, asks, &result, rec);
 }
 
 /*
@@ -173,6 +212,36 @@ static taddr return_address(const struct keeper *k, const struct tracee *t, cons
 	return remote_loads_word(keeper_memory(k, t), regs->rsp + s->sp_delta, &ret) ? ret : 0;
 }
 
+enum call_end {
+	END_SEEN,	/* or no trap is wanted where the call returns to */
+	END_ASK,	/* the controller is to plant a trap there */
+	END_UNSEEN,	/* there can be none, or there is no controller to ask */
+};
+
+/* Of a call from @s that returns to @ret. */
+static enum call_end end_of(const struct keeper *k, const struct site *s, taddr ret)
+{
+	uint32_t i;
+
+	if (!(s->flags & SITE_RETURN) || !ret)
+		return END_SEEN;
+	i = trap_find(&k->traps, ret);
+	if (i != NO_TRAP)
+		return trap_is_refused(&k->traps.all[i]) ? END_UNSEEN : END_SEEN;
+	if (!keeper_is_answered(k) || refused_returns_has(&k->shared->refused_returns, ret))
+		return END_UNSEEN;
+	return END_ASK;
+}
+
+void hit_record_answered(struct keeper *k, struct tracee *t, uint32_t trap,
+			 const struct user_regs_struct *regs)
+{
+	const struct site *s = &k->traps.all[trap].site;
+
+	if (s->flags & SITE_RETURN && end_of(k, s, return_address(k, t, s, regs)) == END_UNSEEN)
+		hit_classify_unreturned(k, t, trap, regs);
+}
+
 /*
  * A hit where several calls end is an event for each of them; the first was emitted already. @room: there was
  * space for all.
@@ -206,7 +275,8 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 	const struct site *s = &k->traps.all[trap].site;
 	taddr ret = return_address(k, t, s, regs);
 	const bool answered = keeper_is_answered(k);
-	bool ask = answered && s->flags & SITE_RETURN && ret && trap_find(&k->traps, ret) == NO_TRAP;
+	const enum call_end end = end_of(k, s, ret);
+	bool ask = end == END_ASK;
 	bool held = ask || (answered && s->flags & SITE_WAIT);	/* perhaps */
 	struct record_hit *room = NULL;
 	struct hit_class hit_class;
@@ -226,6 +296,7 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 	t->hits++;
 	if (!t->has_hit) {
 		t->has_hit = true;
+		t->first_hit_ns = k->now_ns;
 		k->threads.hitting++;
 		atomic_fetch_add_explicit(&k->shared->counts.have_hit, 1, memory_order_relaxed);
 	}
@@ -242,5 +313,8 @@ enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t t
 		*rec = room;
 	}
 	emit_more(k, t, trap, regs, &hit_class, want, room != NULL);
+	/* also if there was no space in the ring to ask */
+	if (end == END_UNSEEN || (ask && !held))
+		hit_classify_unreturned(k, t, trap, regs);
 	return held ? HIT_RECORD_HELD : HIT_RECORD_GO;
 }

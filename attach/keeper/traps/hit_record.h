@@ -28,4 +28,11 @@ enum hit_record_result {
 must_check enum hit_record_result hit_record(struct keeper *k, struct tracee *t, uint32_t trap,
 					     const struct user_regs_struct *regs, struct record_hit **rec);
 
+/*
+ * @t was held at such a hit, and has its answer: if the answer is that there will be no trap at the return
+ * address that it was held for, the call is not followed.
+ */
+void hit_record_answered(struct keeper *k, struct tracee *t, uint32_t trap,
+			 const struct user_regs_struct *regs);
+
 #endif

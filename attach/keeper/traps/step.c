@@ -61,7 +61,7 @@ void step_end(struct keeper *k, struct tracee *t, struct user_regs_struct *regs)
 
 	if (!k->leaving)
 		step_end_in_place(k, t);
-	if (displaced && regs->rip == s->scratch + s->step_len)
+	if (displaced && regs->rip == s->scratch + s->emu.len)
 		after.rip = s->addr + s->emu.len;
 	else if (displaced && regs->rip == s->scratch)
 		after.rip = s->addr;

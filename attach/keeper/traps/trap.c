@@ -27,6 +27,11 @@ uint32_t trap_find(const struct traps *ts, taddr addr)
 	return NO_TRAP;
 }
 
+bool trap_is_refused(const struct trap *t)
+{
+	return t->state == TRAP_REFUSED || (t->state == TRAP_LIFTED && t->shelved);
+}
+
 uint32_t trap_known(const struct traps *ts)
 {
 	return ts->bound + (ts->ngone < SHARED_SITES ? ts->ngone : SHARED_SITES);

@@ -38,6 +38,7 @@ struct trap {
 	bool shelved;	/* lifted for a while: the end of a step does not plant it again */
 	/* its instruction is in padding; taken out when no thread can be there any more */
 	bool padded;
+	bool unreturned;	/* of a scope: that its end is not seen is counted already */
 	uint16_t steppers;	/* threads that step in place: the trap is lifted until the last is done */
 };
 
@@ -54,6 +55,9 @@ struct traps {
 
 /* The trap at @addr, whatever its state (never NONE), or NO_TRAP. */
 uint32_t trap_find(const struct traps *ts, taddr addr);
+
+/* It is not there, as it was refused or could not be written. */
+bool trap_is_refused(const struct trap *t);
 
 /*
  * Was there a trap at @addr that is gone, and is the file's code there now? Then a thread that has run into

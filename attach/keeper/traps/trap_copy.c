@@ -88,6 +88,9 @@ static void copy_gone(struct traps *to, const struct traps *from)
 
 void trap_copy_table(struct traps *to, const struct traps *from)
 {
+	/* @to may be the memory of a larger table: what is left of that would refuse these numbers to new traps */
+	if (to->bound > from->bound)
+		memset(to->all + from->bound, 0, (to->bound - from->bound) * sizeof(to->all[0]));
 	to->bound = from->bound;
 	to->frozen = from->frozen;
 	to->ngone = from->ngone;

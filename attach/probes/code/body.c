@@ -107,6 +107,20 @@ const char *body_plt_name(const struct elfimage *img, struct decoder *d, taddr a
 	return plt_slot(img, d, addr, &slot) ? elfimage_slot_symbol(img, slot) : NULL;
 }
 
+/*
+ * Where the file has the function @name itself, 0: it has none. tcmalloc's sized free goes on through the PLT at
+ * tc_free, another name of free: without the address these are two functions. (Which module's function is called
+ * is the dynamic linker's choice. Another module that has the one name has the other ones, too.)
+ */
+static taddr own_function(const struct elfimage *img, const char *name)
+{
+	uint64_t size;
+	taddr addr;
+	bool ifunc;
+
+	return name && !elfimage_find(img, name, &addr, &size, &ifunc) && !ifunc ? addr : 0;
+}
+
 static int add_exit(struct scan *s, struct body_exit e)
 {
 	struct body *b = s->out;
@@ -135,6 +149,8 @@ static int add_call(struct scan *s, const struct insn *in)
 		call.name = body_plt_name(s->img, s->d, in->target);
 	if (!call.name && !in->target_known)
 		return 0;
+	if (call.name)
+		call.target = own_function(s->img, call.name);
 	rc = grow_for(&b->calls, b->ncalls, &b->calls_room, sizeof(*b->calls));
 	if (!rc)
 		b->calls[b->ncalls++] = call;
@@ -202,7 +218,7 @@ static int add_jump(struct scan *s, const struct insn *in)
 		return follow(s, in);
 	name = slot ? elfimage_slot_symbol(s->img, slot) : NULL;
 	if (name)
-		return add_tail(s, in, 0, name);
+		return add_tail(s, in, own_function(s->img, name), name);
 	set_incomplete(s->out, "a jump at " PRItaddr " whose target is not known", in->addr);
 	return 0;
 }

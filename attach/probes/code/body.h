@@ -30,12 +30,12 @@ struct body_exit {
 	taddr addr;
 	bool tail;		/* a jump to another function; else a ret */
 	bool conditional;	/* the jump may not be taken */
-	taddr target;		/* tail: in this file, or 0 */
+	taddr target;		/* tail: in this file, also through the PLT; or 0 */
 	const char *name;	/* tail: the function's name, or NULL; the elfimage's */
 };
 
 struct body_call {
-	taddr target;		/* in this file, or 0 */
+	taddr target;		/* in this file, also through the PLT; or 0 */
 	const char *name;	/* through the PLT; the elfimage's */
 };
 

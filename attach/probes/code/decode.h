@@ -3,8 +3,8 @@
  * decode: decodes one machine instruction, with capstone, into what planning needs to know and what the
  * keeper needs to emulate it. No type of capstone is used here.
  */
-#ifndef MM_DECODE_H
-#define MM_DECODE_H
+#ifndef MM_CODE_DECODE_H
+#define MM_CODE_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -111,6 +111,18 @@ int python_runtime_find(struct script_runtime *base, const struct module *m, int
 	return r;
 }
 
+int python_runtime_started(const struct module *m, int mem)
+{
+	struct python_runtime rt;
+	uint64_t interpreter;
+	char why[120];
+	int r = python_runtime_find(&rt.base, m, mem, why, sizeof(why));
+
+	if (r == 0 && !script_read_word(mem, rt.runtime + rt.layout.interpreters, &interpreter))
+		r = -EIO;
+	return r < 0 ? r : interpreter != 0;
+}
+
 /* --- the states of its threads --- */
 
 /* Which of the thread's specific values is @state? 0: none. */

@@ -37,4 +37,7 @@ must_check int python_runtime_find(struct script_runtime *rt, const struct modul
 				   size_t n);
 must_check int python_runtime_locate(struct script_runtime *rt, const struct module *m);
 
+/* Has it an interpreter? 1 or 0; -errno: that is not known, as for a version whose structures are not. */
+must_check int python_runtime_started(const struct module *m, int mem);
+
 #endif

@@ -4,8 +4,10 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <gelf.h>
 #include <string.h>
 
+#define START_MAX 128	/* bytes; ld.so's start has 0x3a */
 #define CALL_MAX 7	/* a call of seven bytes: ff 94 with SIB and a 32-bit offset */
 
 /* mov $15,%rax; syscall: all C libraries' __restore_rt. */
@@ -99,6 +101,24 @@ bool nocfi_at_realigned_end(const struct elfimage *img, taddr pc)
 	return begins(code, n, "\x49\x8d\x62", 3) && n > 4 && is_return(code + 4, n - 4);
 }
 
+/*
+ * Is the code before @pc that at which the file is entered? Nothing has called it. A program's _start has a
+ * table that says so, the dynamic loader's has none.
+ */
+static bool is_start(const struct elfimage *img, taddr pc)
+{
+	struct code_range range;
+	GElf_Ehdr eh;
+
+	if (!gelf_getehdr(elfimage_elf(img), &eh) || !eh.e_entry || pc <= eh.e_entry ||
+	    pc - eh.e_entry > START_MAX)
+		return false;
+	for (taddr at = eh.e_entry; at < pc; at++)
+		if (elfimage_extent(img, at, &range) && range.lo > eh.e_entry)
+			return false;	/* another function */
+	return true;
+}
+
 int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule *out)
 {
 	uint8_t code[sizeof(sigreturn)];
@@ -109,6 +129,8 @@ int nocfi_rule(const struct elfimage *img, taddr pc, bool exact, struct cfi_rule
 	*out = (struct cfi_rule){ 0 };
 	if (n == sizeof(code) && !memcmp(code, sigreturn, n))
 		set_signal_frame(out);
+	else if (!exact && is_start(img, pc))
+		out->regs[FRAME_RIP].how = CFI_UNDEFINED;
 	else if (exact && (leaves(code, n) || elfimage_symbol_at(img, pc)))
 		set_top_of_stack(out);
 	else

@@ -4,7 +4,7 @@
  *
  * Four places are certain in any function: at its first instruction, at a `ret` and at a `jmp *slot` (a PLT
  * stub, a tail call) the return address is on top of the stack; and the kernel's signal frame is known by the
- * two instructions that it returns to.
+ * two instructions that it returns to. And the code at which a file is entered has no caller.
  */
 #ifndef MM_UNWIND_NOCFI_H
 #define MM_UNWIND_NOCFI_H

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
-#include "report/text/groups/text_stack.h"
+#include "report/names/sitename.h"
 
 #define LINES 3
 #define NUMBER_WIDTH 8
@@ -25,11 +25,11 @@ static char *place_of(const struct stack_view *stack)
 	struct strbuf sb = STRBUF_INIT;
 	struct stack_view caller = *stack;
 
-	text_where_of(&sb, stack, NULL, PLACE_WIDTH);
+	sitename_of(&sb, stack, NULL, PLACE_WIDTH);
 	caller.wrappers++;
 	if (caller.wrappers < caller.depth) {
 		strbuf_puts(&sb, " from ");
-		text_where_of(&sb, &caller, NULL, PLACE_WIDTH);
+		sitename_of(&sb, &caller, NULL, PLACE_WIDTH);
 	}
 	return strbuf_steal(&sb);
 }

@@ -5,6 +5,9 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
+#include "report/model/words.h"
+#include "report/names/rows.h"
+#include "report/names/sitename.h"
 #include "report/text/groups/text_freed.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
@@ -27,17 +30,18 @@ static void put_ages(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, " old");
 }
 
-static void put_size(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
+static void put_size(struct strbuf *sb, const struct summary *s, const struct text_part *part,
+		     const struct summary_group *g)
 {
-	const uint64_t blocks = g->blocks + g->kind.indirect_blocks;
+	const uint64_t blocks = row_sum(s, g).blocks;
 
 	if (part->plain) {
 		text_things(sb, part, blocks);
 		return;
 	}
-	format_size(sb, summary_weight(g));
+	format_size(sb, row_sum(s, g).bytes);
 	strbuf_puts(sb, " (");
-	format_percent(sb, (double)summary_weight(g), (double)part->family.bytes);
+	format_percent(sb, row_share(s, g), 1);
 	strbuf_puts(sb, ") in ");
 	text_things(sb, part, blocks);
 	if (g->kind.indirect_blocks)
@@ -92,27 +96,15 @@ static void put_calls(struct strbuf *sb, uint64_t allocs, uint64_t frees)
 		strbuf_puts(sb, allocs == 1 ? "not freed" : "none of these freed");
 }
 
-static const char *part_text(const struct summary_group *g, enum verdict verdict, bool own)
+/* The first behind @first. */
+static void put_parts(struct strbuf *sb, const struct summary_group *g, const char *first)
 {
-	if (verdict == VERDICT_INDIRECT && has_own_lost(g))
-		return own ? "lost with these" : "lost with those";
-	if (verdict == VERDICT_INDIRECT)
-		return "lost with other groups";
-	return verdict == VERDICT_UNKNOWN ? "without a verdict" : verdict_text(verdict);
-}
+	for (int rank = 0; rank < VERDICT_COUNT; rank++) {
+		const enum verdict v = summary_verdict_at(rank);
 
-/* The first behind @first. @own: of the row itself, and not of another one of its stack. */
-static void put_parts(struct strbuf *sb, const struct summary_group *g, bool own, const char *first)
-{
-	static const enum verdict order[] = {
-		VERDICT_DEFINITE, VERDICT_POSSIBLE, VERDICT_INDIRECT, VERDICT_REACHABLE, VERDICT_UNKNOWN,
-	};
-
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		if (!g->parts[order[i]].blocks)
+		if (!g->parts[v].blocks)
 			continue;
-		strbuf_printf(sb, "%s%" PRIu64 " %s", first, g->parts[order[i]].blocks,
-			      part_text(g, order[i], own));
+		strbuf_printf(sb, "%s%" PRIu64 " %s", first, g->parts[v].blocks, words_verdict(v));
 		first = ", ";
 	}
 }
@@ -126,7 +118,7 @@ static void put_others(struct strbuf *sb, const struct summary *s, const struct 
 			break;
 		strbuf_puts(sb, "; in ");
 		text_number(sb, part, (size_t)(other - s->groups) - part->first);
-		put_parts(sb, other, false, " ");
+		put_parts(sb, other, " ");
 	}
 }
 
@@ -137,16 +129,28 @@ static bool leaks_partly(const struct summary *s, const struct summary_group *g)
 	return g->frees && (section == SUMMARY_LOST || section == SUMMARY_GROWING);
 }
 
-/* Is it the first group of which that would help to know which code freed its blocks? */
-static bool needs_free_stacks(const struct summary *s, const struct text_part *part, const struct summary_group *g)
+static const struct summary_group *find_unexplained(const struct summary *s, const struct text_part *part)
 {
-	for (size_t i = part->first; i < part->first + part->n; i++)
+	const struct summary_group *found = NULL;
+
+	for (size_t i = part->first; i < part->first + part->n; i++) {
 		if (s->groups[i].nfreed)
-			return false;
-	for (const struct summary_group *before = &s->groups[part->first]; before < g; before++)
-		if (leaks_partly(s, before))
-			return false;
-	return leaks_partly(s, g);
+			return NULL;
+		if (!found && leaks_partly(s, &s->groups[i]))
+			found = &s->groups[i];
+	}
+	return found;
+}
+
+int text_groups_make(const struct summary *s, const struct text_part *part, struct text_groups *gs)
+{
+	*gs = (struct text_groups){ .summary = s, .part = part, .unexplained = find_unexplained(s, part) };
+	return holders_make(s, &gs->holders);
+}
+
+void text_groups_fini(struct text_groups *gs)
+{
+	holders_fini(&gs->holders);
 }
 
 /*
@@ -154,18 +158,17 @@ static bool needs_free_stacks(const struct summary *s, const struct text_part *p
  *
  *	551 allocated here, none of these freed
  *	2103 allocated here, 62 freed, 1999 definitely lost, 40 possibly lost; in [4] 2 still reachable
- *	446 allocated here, none of these freed, 38 definitely lost, 38 lost with these; in [22] 64 lost with
- *	    other groups; in [13] 306 still reachable
+ *	446 allocated here, none of these freed, 38 definitely lost, 38 indirectly lost; in [22] 64 indirectly
+ *	    lost; in [13] 306 still reachable
  */
-static void put_balance(struct strbuf *sb, const struct summary *s, const struct text_part *part,
-			const struct summary_group *g)
+static void put_balance(struct strbuf *sb, const struct text_groups *gs, const struct summary_group *g)
 {
 	put_calls(sb, g->allocs, g->frees);
-	if (needs_free_stacks(s, part, g))
+	if (g == gs->unexplained)
 		strbuf_puts(sb, " (a watch with --free-stacks shows by which code)");
 	if (g->split || count_parts(g) > 1)
-		put_parts(sb, g, true, ", ");
-	put_others(sb, s, part, g);
+		put_parts(sb, g, ", ");
+	put_others(sb, gs->summary, gs->part, g);
 	strbuf_putc(sb, '\n');
 }
 
@@ -196,12 +199,13 @@ static void put_bounds(struct strbuf *sb, const struct summary_group *g)
 	strbuf_puts(sb, " (95 %)\n");
 }
 
-static void put_exact(struct strbuf *sb, const struct summary *s, const struct text_part *part,
-		      const struct summary_group *g)
+static void put_exact(struct strbuf *sb, const struct text_groups *gs, const struct summary_group *g)
 {
-	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain, false };
+	const struct summary *s = gs->summary;
+	const struct text_part *part = gs->part;
+	const struct text_course course = { &g->growth, g->series, g->npoints, part->plain };
 
-	put_size(sb, part, g);
+	put_size(sb, s, part, g);
 	put_verdict(sb, g);
 	if (text_timed(s))
 		put_ages(sb, g);
@@ -216,7 +220,7 @@ static void put_exact(struct strbuf *sb, const struct summary *s, const struct t
 	if (part->family.ranges)
 		put_ranges(sb, g);
 	else
-		put_balance(sb, s, part, g);
+		put_balance(sb, gs, g);
 }
 
 /* A group of the same family by its number, one of another family only by its allocation site. */
@@ -228,7 +232,7 @@ static void put_entry(struct strbuf *sb, const struct summary *s, const struct t
 		text_number(sb, part, index - part->first);
 		strbuf_putc(sb, ' ');
 	}
-	text_where(sb, &s->groups[index], NULL, PLACE_WIDTH);
+	sitename(sb, &s->groups[index], &s->groups[index].apart, PLACE_WIDTH);
 	strbuf_putc(sb, '\n');
 }
 
@@ -268,38 +272,36 @@ static void put_hangs(struct strbuf *sb, const struct summary *s, const struct t
 }
 
 /* With which groups it is lost; the rest with blocks that are in no group. */
-static void put_holders(struct strbuf *sb, const struct summary *s, const struct text_part *part,
-			const struct summary_group *g)
+static void put_holders(struct strbuf *sb, const struct text_groups *gs, const struct summary_group *g)
 {
+	const size_t *first = &gs->holders.first[g - gs->summary->groups];
 	struct summary_sum left = { g->blocks, g->bytes };
-	size_t shown = 0;
 
 	if (!g->held)
 		return;
 	strbuf_puts(sb, "    lost with\n");
-	for (size_t i = 0; i < s->ngroups; i++)
-		for (size_t h = 0; h < s->groups[i].nhangs; h++) {
-			const struct summary_hang *hang = &s->groups[i].hangs[h];
+	for (size_t i = first[0]; i < first[1]; i++) {
+		const struct holder *h = &gs->holders.all[i];
 
-			if (hang->serial != g->serial)
-				continue;
-			left.blocks -= hang->blocks < left.blocks ? hang->blocks : left.blocks;
-			left.bytes -= hang->bytes < left.bytes ? hang->bytes : left.bytes;
-			if (shown++ >= HANGS_SHOWN)
-				continue;
-			put_part(sb, hang);
-			put_entry(sb, s, part, s->groups[i].serial);
-		}
-	if (shown > HANGS_SHOWN)
-		strbuf_printf(sb, "      and with %zu more groups\n", shown - HANGS_SHOWN);
+		left.blocks -= h->hang->blocks < left.blocks ? h->hang->blocks : left.blocks;
+		left.bytes -= h->hang->bytes < left.bytes ? h->hang->bytes : left.bytes;
+		if (i - first[0] >= HANGS_SHOWN)
+			continue;
+		put_part(sb, h->hang);
+		put_entry(sb, gs->summary, gs->part, gs->summary->groups[h->group].serial);
+	}
+	if (first[1] - first[0] > HANGS_SHOWN)
+		strbuf_printf(sb, "      and with %zu more groups\n", first[1] - first[0] - HANGS_SHOWN);
 	if (!left.blocks)
 		return;
 	put_part(sb, &(struct summary_hang){ .blocks = left.blocks, .bytes = left.bytes });
 	strbuf_puts(sb, "blocks that are in no group\n");
 }
 
-void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
+void text_group(struct strbuf *sb, const struct text_groups *gs, size_t index)
 {
+	const struct summary *s = gs->summary;
+	const struct text_part *part = gs->part;
 	const struct summary_group *g = &s->groups[part->first + index];
 
 	strbuf_puts(sb, TEXT_BOLD);
@@ -308,10 +310,10 @@ void text_group(struct strbuf *sb, const struct summary *s, const struct text_pa
 	if (summary_is_sampled(&s->run))
 		text_sampled_group(sb, part, g);
 	else
-		put_exact(sb, s, part, g);
+		put_exact(sb, gs, g);
 	text_process_shares(sb, s, g);
 	text_stack(sb, &g->stack);
 	text_freed(sb, g);
 	put_hangs(sb, s, part, g);
-	put_holders(sb, s, part, g);
+	put_holders(sb, gs, g);
 }

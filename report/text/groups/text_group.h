@@ -16,8 +16,22 @@
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
+#include "report/text/groups/holders.h"
 
-/* Group @index (from 0) of @part. */
-void text_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index);
+/* The groups of a part, and what is found out once for all of them. */
+struct text_groups {
+	const struct summary *summary;
+	const struct text_part *part;
+	struct holders holders;
+	/* The first group of which it would help to know which code freed its blocks; NULL: none. */
+	const struct summary_group *unexplained;
+};
+
+/* @s and @part must outlive it. 0 or -ENOMEM; text_groups_fini in any case. */
+must_check int text_groups_make(const struct summary *s, const struct text_part *part, struct text_groups *gs);
+void text_groups_fini(struct text_groups *gs);
+
+/* Group @index (from 0) of the part. */
+void text_group(struct strbuf *sb, const struct text_groups *gs, size_t index);
 
 #endif

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "report/model/format_text.h"
+#include "report/model/words.h"
 
 #define SPARK_WIDTH 32
 #define LINE_WIDTH 40		/* the text before the sparkline, if it is not longer */
@@ -12,75 +13,6 @@
 bool text_timed(const struct summary *s)
 {
 	return s->run.seconds > 0;
-}
-
-static void put_since(struct strbuf *sb, const struct summary *s, const struct growth *g)
-{
-	format_seconds(sb, s->run.seconds - g->since_s);
-	strbuf_puts(sb, " ago");
-}
-
-/* Blocks are allocated; descriptors and objects come in several ways. */
-static void put_once(struct strbuf *sb, const struct summary *s, const struct growth *g, bool plain)
-{
-	strbuf_puts(sb, plain ? growth_text(GROWTH_ONCE) : "allocated");
-	strbuf_putc(sb, ' ');
-	put_since(sb, s, g);
-}
-
-void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c)
-{
-	switch (c->growth->shape) {
-	case GROWTH_GROWS:
-	case GROWTH_SLOWS:
-		strbuf_putc(sb, '+');
-		format_rate(sb, c->growth->bytes_per_minute, c->plain);
-		strbuf_puts(sb, c->growth->shape == GROWTH_SLOWS ? " now" : "");
-		break;
-	case GROWTH_LEVEL:
-		strbuf_puts(sb, "levelled off");
-		if (c->brief)
-			break;
-		strbuf_putc(sb, ' ');
-		put_since(sb, s, c->growth);
-		break;
-	case GROWTH_ONCE:
-		if (c->brief)
-			strbuf_puts(sb, growth_text(GROWTH_LEVEL));
-		else
-			put_once(sb, s, c->growth, c->plain);
-		break;
-	default:
-		strbuf_puts(sb, growth_text(c->growth->shape));
-	}
-}
-
-static void put_words(struct strbuf *sb, const struct summary *s, const struct growth *g, bool plain)
-{
-	if (g->shape != GROWTH_ONCE)
-		strbuf_puts(sb, growth_text(g->shape));
-	switch (g->shape) {
-	case GROWTH_SLOWS:
-	case GROWTH_GROWS:
-		if (g->bytes_per_minute == 0)
-			break;
-		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? ", by " : " by ");
-		format_rate(sb, g->bytes_per_minute, plain);
-		strbuf_puts(sb, g->shape == GROWTH_SLOWS ? " now; it was faster before" : "");
-		break;
-	case GROWTH_LEVEL:
-		strbuf_putc(sb, ' ');
-		put_since(sb, s, g);
-		break;
-	case GROWTH_ONCE:
-		put_once(sb, s, g, plain);
-		strbuf_puts(sb, ", hardly any since");
-		break;
-	case GROWTH_FALLS:
-		break;
-	default:
-		strbuf_puts(sb, " whether it grows");
-	}
 }
 
 /* Bytes live at @seconds: those of the last point until then. */
@@ -118,7 +50,7 @@ void text_growth_line(struct strbuf *sb, const struct summary *s, const struct t
 
 	if (!text_timed(s))
 		return;
-	put_words(&words, s, c->growth, c->plain);
+	words_growth_line(&words, s, c->growth, c->plain);
 	strbuf_puts(sb, "    ");
 	if (c->npoints > 1) {
 		format_left(sb, &words, LINE_WIDTH);

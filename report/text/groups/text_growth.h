@@ -23,12 +23,7 @@ struct text_course {
 	const struct growth_point *series;
 	size_t npoints;
 	bool plain;		/* things; else bytes */
-	bool brief;		/* in a cell: without what can be missed */
 };
-
-/* In few words, for a table: "+15.6 MiB/min". At most TEXT_GROWTH_WIDTH characters. */
-#define TEXT_GROWTH_WIDTH 23
-void text_growth_cell(struct strbuf *sb, const struct summary *s, const struct text_course *c);
 
 /* The course of bytes, at most so many characters between two bars: "|..::--==++|". @n is 1 at least. */
 void text_spark(struct strbuf *sb, const struct growth_point *points, size_t n, size_t width);

@@ -6,50 +6,30 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "report/model/by_stack.h"
+#include "report/fields/fields.h"
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
+#include "report/names/rows.h"
 #include "report/query/lookup.h"
 #include "report/text/groups/text_group.h"
 #include "report/text/groups/text_growth.h"
+#include "report/text/groups/columns.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_refs.h"
 #include "report/text/groups/text_stack.h"
 
-#define COLUMN_ADDRESS 24
-#define COLUMN_AMOUNT 12
-#define COLUMN_AGE 11
-
 /* --- a group and its list --- */
 
-static void put_heads(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+static void make_columns(struct columns *t, const struct summary *s, const struct text_part *part)
 {
-	strbuf_printf(sb, "\n%*s", COLUMN_ADDRESS, "address");
+	*t = (struct columns){ .all_of_it = true };
+	columns_add(t, &fields_listed, "address");
 	if (part->family.refs)
-		strbuf_printf(sb, "%*s", COLUMN_AMOUNT, "net");
+		columns_add(t, &fields_listed, "net");
 	else if (!part->plain)
-		strbuf_printf(sb, "%*s", COLUMN_AMOUNT, "bytes");
+		columns_add(t, &fields_listed, "size_column");
 	if (text_timed(s))
-		strbuf_printf(sb, "%*s", COLUMN_AGE, "age");
-	strbuf_putc(sb, '\n');
-}
-
-static void put_row(struct strbuf *sb, const struct summary *s, const struct text_part *part,
-		    const struct lookup_block *b)
-{
-	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
-
-	strbuf_printf(&cell, PRItaddr, b->addr);
-	format_right(sb, &cell, COLUMN_ADDRESS);
-	if (part->family.refs)
-		strbuf_printf(sb, "%*" PRId64, COLUMN_AMOUNT, b->net);
-	else if (!part->plain)
-		strbuf_printf(sb, "%*" PRIu64, COLUMN_AMOUNT, b->bytes);
-	if (text_timed(s)) {
-		format_seconds(&cell, b->age_s);
-		format_right(sb, &cell, COLUMN_AGE);
-	}
-	strbuf_putc(sb, '\n');
+		columns_add(t, &fields_listed, "age_s");
 }
 
 static void put_rest(struct strbuf *sb, const struct text_part *part, const struct lookup_block *rest,
@@ -79,10 +59,23 @@ static int put_refs_entry(struct strbuf *sb, const struct summary *s, const stru
 	return r;
 }
 
+static int put_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
+{
+	struct text_groups groups;
+	int r = text_groups_make(s, part, &groups);
+
+	if (r == 0)
+		text_group(sb, &groups, index);
+	text_groups_fini(&groups);
+	return r;
+}
+
 static int put_list(struct strbuf *sb, const struct summary *s, size_t top)
 {
 	const struct lookup *lk = s->lookup;
 	size_t shown = top && top < lk->nlist ? top : lk->nlist, index = lk->question.entry - 1;
+	const struct field_source source = { .s = s };
+	struct columns t;
 	struct text_part part;
 	int r = 0;
 
@@ -90,10 +83,15 @@ static int put_list(struct strbuf *sb, const struct summary *s, size_t top)
 	if (part.family.refs)
 		r = put_refs_entry(sb, s, &part, top, index);
 	else
-		text_group(sb, s, &part, index);
-	put_heads(sb, s, &part);
-	for (size_t i = 0; i < shown; i++)
-		put_row(sb, s, &part, &lk->list[i]);
+		r = put_group(sb, s, &part, index);
+	make_columns(&t, s, &part);
+	strbuf_putc(sb, '\n');
+	columns_heads(&t, sb);
+	for (size_t i = 0; i < shown; i++) {
+		strbuf_putc(sb, '\n');
+		columns_cells(&t, &source, &lk->list[i], sb);
+	}
+	strbuf_putc(sb, '\n');
 	if (shown < lk->nlist)
 		put_rest(sb, &part, lk->list + shown, lk->nlist - shown);
 	return r;
@@ -251,12 +249,12 @@ int text_lookup(const struct summary *s, size_t top, struct strbuf *sb)
 	int r = summary_error(s);
 
 	if (r == 0 && lk->question.entry) {
-		struct by_stack by_stack;
+		struct rows rows;
 
-		r = by_stack_make(s, &by_stack);
+		r = rows_make(s, &rows);
 		if (r == 0)
-			r = put_list(sb, &by_stack.view, top);
-		by_stack_fini(&by_stack);
+			r = put_list(sb, &rows.by_stack.view, top);
+		rows_fini(&rows);
 	}
 	for (size_t i = 0; i < lk->nat && r == 0; i++) {
 		if (i || lk->question.entry)

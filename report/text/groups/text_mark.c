@@ -3,6 +3,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/summary.h"
+#include "report/model/words.h"
 #include "report/text/groups/wrap.h"
 
 /* The escape sequence of a mark; NULL: it is none. */
@@ -61,9 +62,9 @@ void text_mark_remove(struct strbuf *sb, size_t from)
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict)
 {
 	if (verdict == VERDICT_DEFINITE)
-		strbuf_printf(sb, TEXT_RED "%s" TEXT_PLAIN, verdict_text(verdict));
+		strbuf_printf(sb, TEXT_RED "%s" TEXT_PLAIN, words_verdict(verdict));
 	else
-		strbuf_puts(sb, verdict_text(verdict));
+		strbuf_puts(sb, words_verdict(verdict));
 }
 
 void text_mark_count(struct strbuf *sb, uint64_t n, const char *what)

@@ -37,7 +37,7 @@ void text_mark_remove(struct strbuf *sb, size_t from);
 /* The columns of a summary whose text is not to be wrapped. */
 #define TEXT_UNBROKEN (1u << 30)
 
-/* verdict_text; "definitely lost" stands out. */
+/* words_verdict; "definitely lost" stands out. */
 void text_mark_verdict(struct strbuf *sb, enum verdict verdict);
 
 /* "2 DOUBLE FREEs", "1 more DOUBLE FREE": @what follows the number. */

@@ -8,9 +8,9 @@
 
 #include "report/model/format_text.h"
 #include "report/model/sampled_longer.h"
-#include "report/names/apart.h"
+#include "report/model/words.h"
+#include "report/names/sitename.h"
 #include "report/text/groups/text_sampled.h"
-#include "report/text/groups/text_stack.h"
 #include "report/text/groups/wrap.h"
 
 #define SHOWN 2u
@@ -31,14 +31,14 @@ static void put_how_much(struct strbuf *sb, const struct summary_sample *its, bo
 
 	if (is_share_known(its, e)) {
 		strbuf_puts(sb, ": it allocates ");
-		text_sampled_estimate(sb, e, plain);
+		words_estimate(sb, e, plain);
 		strbuf_puts(sb, its->survival.low > 0 ? " that is not freed within " : " that seems live after ");
 		format_seconds(sb, its->survival.age_s);
 	} else if (isfinite(e->high) && !e->at_least) {
 		strbuf_puts(sb, " at most ");
 		format_rate(sb, e->high, plain);
 	} else {
-		strbuf_puts(sb, " an unknown amount");
+		strbuf_puts(sb, ", and how much is not known yet");
 	}
 }
 
@@ -52,47 +52,48 @@ static void put_about(struct strbuf *sb, double seconds)
 	format_seconds(sb, ceil(seconds / unit) * unit);
 }
 
+/* A watch that is longer in all, from its beginning. */
+static void put_longer(struct strbuf *sb, double longer_s)
+{
+	strbuf_puts(sb, "; a ");
+	strbuf_puts(sb, longer_s > 0 ? "watch of about " : "longer watch");
+	if (longer_s > 0)
+		put_about(sb, longer_s);
+	strbuf_puts(sb, " would show whether it leaks");
+}
+
 static void put_advice(struct strbuf *sb, const struct summary_sample *its, double seconds)
 {
 	double longer_s;
 
-	strbuf_puts(sb, "; to be certain, ");
 	switch (sampled_advice(its, seconds, &longer_s)) {
 	case ADVICE_BUDGET:
-		strbuf_puts(sb, "see more of its calls: a larger --budget, or a short watch without one");
+		strbuf_puts(sb, "; to be certain, see more of its calls: a larger --budget, or a short watch without one");
 		break;
 	case ADVICE_LIFETIME:
-		strbuf_puts(sb, "watch for longer than its blocks are meant to live");
+		strbuf_puts(sb, "; to be certain, watch for longer than its blocks are meant to live");
 		break;
 	case ADVICE_EXACT:
-		strbuf_puts(sb, "watch for a short time without --budget: more samples would not show it");
+		strbuf_puts(sb, "; to be certain, watch for a short time without --budget: more samples would not show it");
 		break;
 	default:
-		strbuf_puts(sb, "watch ");
-		if (longer_s > 0) {
-			strbuf_puts(sb, "for about ");
-			put_about(sb, longer_s);
-			strbuf_puts(sb, " in all");
-		} else {
-			strbuf_puts(sb, "longer");
-		}
+		put_longer(sb, longer_s);
 	}
 }
 
 /* --- all --- */
 
-static void put_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index,
-		      const struct apart *apart)
+static void put_group(struct strbuf *sb, const struct summary *s, const struct text_part *part, size_t index)
 {
 	const struct summary_group *g = &s->groups[part->first + index];
 	cleanup_strbuf struct strbuf line = STRBUF_INIT;
 
 	text_number(&line, part, index);
 	strbuf_putc(&line, ' ');
-	text_where(&line, g, apart, WHERE_WIDTH);
+	sitename(&line, g, &g->apart, WHERE_WIDTH);
 	strbuf_puts(&line, " may leak");
-	put_how_much(&line, text_sampled_of(g), part->plain);
-	put_advice(&line, text_sampled_of(g), s->run.seconds);
+	put_how_much(&line, words_sample_of(g), part->plain);
+	put_advice(&line, words_sample_of(g), s->run.seconds);
 	strbuf_putc(&line, '\n');
 	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, INDENT);
 }
@@ -100,19 +101,12 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct t
 /* The groups are sorted: those that may leak most come first. */
 void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part)
 {
-	const struct summary_group *groups[SHOWN] = { NULL };
-	struct apart apart[SHOWN];
-	size_t indices[SHOWN], n = 0;
+	size_t n = 0;
 
 	for (size_t i = 0; i < part->n && n < SHOWN; i++) {
-		const struct summary_group *g = &s->groups[part->first + i];
-
-		if (text_sampled_of(g)->survival.kind != SURVIVAL_UNKNOWN)
+		if (words_sample_of(&s->groups[part->first + i])->survival.kind != SURVIVAL_UNKNOWN)
 			continue;
-		groups[n] = g;
-		indices[n++] = i;
+		put_group(sb, s, part, i);
+		n++;
 	}
-	apart_find(groups, n, apart);
-	for (size_t i = 0; i < n; i++)
-		put_group(sb, s, part, indices[i], &apart[i]);
 }

@@ -5,7 +5,7 @@
  *
  *	[4] cache_page svc.c:70 may leak: it allocates about 2.9 MiB/min (2.3 MiB to 3.4 MiB) that is not
  *	    freed within 10s; to be certain, watch for longer than its blocks are meant to live
- *	[5] rare svc.c:81 may leak at most 812 B/min; to be certain, watch for about 40m in all
+ *	[5] rare svc.c:81 may leak at most 812 B/min; a watch of about 40m would show whether it leaks
  */
 #ifndef MM_TEXT_MAY_LEAK_H
 #define MM_TEXT_MAY_LEAK_H

@@ -7,18 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/fields/fields.h"
 #include "report/model/format_text.h"
+#include "report/model/words.h"
+#include "report/names/rows.h"
+#include "report/names/sitename.h"
 #include "report/text/groups/text_growth.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_rows.h"
-#include "report/text/groups/text_stack.h"
+#include "report/text/groups/wrap.h"
 
-/* Widths of the columns; the last one gets the rest of a line of 100 characters. */
-#define COLUMN_OBJECTS 9
-#define COLUMN_NET 9
-#define COLUMN_LIVE 7
-#define COLUMN_GROWTH (TEXT_GROWTH_WIDTH + 1)
-#define LINE 98
+#define WHERE_LEAST 24u	/* with less no function can be recognised */
 
 #define RELEASED "only released: "
 
@@ -33,12 +32,23 @@ static struct row_item item(const struct summary *s, const struct merged_refs *e
 	};
 }
 
+static void make_columns(struct text_refs *t)
+{
+	static const char *const keys[] = { "objects", "net_text", "live_share" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		columns_add(&t->columns, &fields_ref_row, keys[i]);
+	if (text_timed(t->summary))
+		columns_add(&t->columns, &fields_ref_row, "growth_column");
+}
+
 int text_refs_make(const struct summary *s, const struct text_part *part, size_t top, struct text_refs *t)
 {
 	cleanup_free struct row_item *items = NULL;
 	int r;
 
 	*t = (struct text_refs){ .summary = s, .part = *part, .all = !top };
+	make_columns(t);
 	r = refs_merge(s, part->first, part->n, &t->entries, &t->n);
 	if (r < 0)
 		return r;
@@ -60,32 +70,14 @@ void text_refs_fini(struct text_refs *t)
 
 /* --- the table --- */
 
-static void put_net(const struct merged_refs *e, struct strbuf *cell)
-{
-	const char *sign = summary_refs_relative(&e->refs) ? "+" : "";
-
-	strbuf_printf(cell, "%s%" PRId64, e->least > 0 ? sign : "", e->least);
-	if (e->most != e->least)
-		strbuf_printf(cell, "..%" PRId64, e->most);
-}
-
-static void put_course(const struct text_refs *t, const struct merged_refs *e, struct strbuf *cell)
-{
-	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true, false };
-
-	if (e->refs.older)
-		strbuf_puts(cell, "older than the watch");
-	else
-		text_growth_cell(cell, t->summary, &course);
-}
-
 static void put_where(const struct text_refs *t, const struct merged_refs *e, struct strbuf *sb)
 {
 	const struct summary_use *u = e->refs.nacquired	 ? e->refs.acquired
 				      : e->refs.nreleased ? e->refs.released
 							 : NULL;
-	const size_t columns = COLUMN_OBJECTS + COLUMN_NET + COLUMN_LIVE + 2 + COLUMN_GROWTH;
-	const size_t width = LINE - text_number_width(&t->part) - columns;
+	const size_t line = (t->summary->columns ? t->summary->columns : WRAP_ROW_WIDTH) - 2,
+		     others = text_number_width(&t->part) + columns_width(&t->columns),
+		     width = line > others + WHERE_LEAST ? line - others : WHERE_LEAST;
 
 	if (!u) {
 		strbuf_puts(sb, "(no stack)");
@@ -94,7 +86,7 @@ static void put_where(const struct text_refs *t, const struct merged_refs *e, st
 	if (!e->refs.nacquired)
 		strbuf_puts(sb, RELEASED);
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where_of(sb, &u->stack, NULL, e->refs.nacquired ? width : width - strlen(RELEASED));
+	sitename_of(sb, &u->stack, NULL, e->refs.nacquired ? width : width - strlen(RELEASED));
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
@@ -102,24 +94,14 @@ static void put_row(const void *ctx, size_t index, struct strbuf *sb)
 {
 	const struct text_refs *t = ctx;
 	const struct merged_refs *e = &t->entries[index];
+	const struct field_source source = { .s = t->summary, .view = t->summary };
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	text_number(&cell, &t->part, index);
 	strbuf_puts(sb, "  " TEXT_BOLD);
 	format_left(sb, &cell, text_number_width(&t->part));
 	strbuf_puts(sb, TEXT_PLAIN);
-	strbuf_printf(sb, "%*" PRIu64, COLUMN_OBJECTS, e->refs.objects);
-	put_net(e, &cell);
-	format_right(sb, &cell, COLUMN_NET);
-	if (e->refs.nacquired)
-		format_percent(&cell, summary_use_share(e->refs.acquired), 1);
-	format_right(sb, &cell, COLUMN_LIVE);
-	strbuf_puts(sb, "  ");
-	if (text_timed(t->summary)) {
-		put_course(t, e, &cell);
-		format_left(sb, &cell, TEXT_GROWTH_WIDTH);
-		strbuf_putc(sb, ' ');
-	}
+	columns_cells(&t->columns, &source, e, sb);
 	put_where(t, e, sb);
 	strbuf_putc(sb, '\n');
 }
@@ -141,10 +123,8 @@ void text_refs_table(const struct text_refs *t, struct strbuf *sb)
 	if (!t->n)
 		return;
 	strbuf_putc(sb, '\n');
-	strbuf_printf(sb, "  %-*s%*s%*s%*s  ", (int)text_number_width(&t->part), "", COLUMN_OBJECTS,
-		      "objects", COLUMN_NET, "net", COLUMN_LIVE, "live");
-	if (text_timed(t->summary))
-		strbuf_printf(sb, "%-*s ", TEXT_GROWTH_WIDTH, "growth");
+	strbuf_pad(sb, ' ', 2 + text_number_width(&t->part));
+	columns_heads(&t->columns, sb);
 	strbuf_puts(sb, "acquired by\n");
 	text_rows_put(&rows, &t->rows, text_timed(t->summary), sb);
 }

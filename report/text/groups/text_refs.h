@@ -23,6 +23,7 @@
 #include "report/model/row_choice.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
+#include "report/text/groups/columns.h"
 
 struct text_refs {
 	const struct summary *summary;
@@ -30,6 +31,7 @@ struct text_refs {
 	struct merged_refs *entries;
 	size_t n;
 	struct row_choice rows;
+	struct columns columns;
 	bool all;		/* also call sites beyond the first few */
 };
 

@@ -249,7 +249,7 @@ static void put_uses(struct strbuf *sb, const struct text_refs *t, const struct 
 void text_refs_entry(const struct text_refs *t, size_t index, struct strbuf *sb)
 {
 	const struct merged_refs *e = &t->entries[index];
-	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true, false };
+	const struct text_course course = { &e->refs.growth, e->refs.series, e->refs.npoints, true };
 
 	strbuf_puts(sb, TEXT_BOLD);
 	text_number(sb, &t->part, index);

@@ -7,70 +7,10 @@
 #include "report/model/format_text.h"
 #include "report/model/sampled.h"
 #include "report/model/unknown_reason.h"
+#include "report/model/words.h"
 
 #define FEW 10u		/* tracked blocks: a share of so few would be misunderstood */
 #define CHUNK_HEAD 8	/* what glibc adds to a block */
-#define CELL_LEAKS 34
-#define CELL_CALLS (TEXT_SAMPLED_WIDTH - CELL_LEAKS - 2)
-
-static const struct summary_sample nothing_told = {
-	.kept_bytes = { .high = INFINITY }, .may_keep_blocks = { .high = INFINITY },
-	.may_keep_bytes = { .high = INFINITY }, .survival = { .high = 1 },
-};
-
-const struct summary_sample *text_sampled_of(const struct summary_group *g)
-{
-	return g->sampled ? g->sampled : &nothing_told;
-}
-
-/* --- estimates --- */
-
-static void put_amount(struct strbuf *sb, double amount, bool plain)
-{
-	const uint64_t whole = amount > 0 ? amount < 1e18 ? (uint64_t)llround(amount) : (uint64_t)1e18 : 0;
-
-	if (!plain)
-		format_size(sb, whole);
-	else if (amount > 0 && amount < 9.95)
-		strbuf_printf(sb, "%.1f", amount);
-	else
-		strbuf_printf(sb, "%" PRIu64, whole);
-}
-
-/* " (921 KiB to 1.5 MiB)", " (at least 65.2 KiB)": no upper end if there may be more, no range if
- * there is no lower one either. */
-static void put_range(struct strbuf *sb, const struct estimate *e, bool plain)
-{
-	const bool open = e->at_least || !isfinite(e->high);
-
-	if (open && e->low <= 0)
-		return;
-	strbuf_puts(sb, open ? " (at least " : " (");
-	put_amount(sb, e->low, plain);
-	if (open) {
-		strbuf_putc(sb, ')');
-		return;
-	}
-	strbuf_puts(sb, " to ");
-	put_amount(sb, e->high, plain);
-	strbuf_putc(sb, ')');
-}
-
-void text_sampled_estimate(struct strbuf *sb, const struct estimate *e, bool plain)
-{
-	strbuf_puts(sb, "about ");
-	put_amount(sb, e->value, plain);
-	strbuf_puts(sb, e->at_least ? "/min or more" : "/min");
-	put_range(sb, e, plain);
-}
-
-/* Two digits: more is not known. */
-static void put_about_seconds(struct strbuf *sb, double seconds)
-{
-	double unit = seconds > 0 ? pow(10, floor(log10(seconds)) - 1) : 1;
-
-	format_seconds(sb, seconds < 60 ? round(seconds / unit) * unit : seconds);
-}
 
 /* --- the fate of the blocks --- */
 
@@ -215,28 +155,22 @@ static void put_late(struct strbuf *sb, const struct survival *v)
 	strbuf_puts(sb, " were freed after that, and the others may be");
 }
 
-/* A part of its blocks was still there at the end of what is known: that part may leak. */
-static bool mostly(const struct survival *v)
-{
-	return v->half_s > 0 && v->share > SURVIVAL_CHANCE;
-}
-
 static void put_first_words(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
 	switch (its->survival.kind) {
 	case SURVIVAL_STAYS:
 		strbuf_puts(sb, "leaks ");
-		text_sampled_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
+		words_estimate(sb, part->plain ? &its->kept_blocks : &its->kept_bytes, part->plain);
 		break;
 	case SURVIVAL_TABLE:
 		strbuf_puts(sb, "bounded: not freed, but no allocation was seen late in the watch: "
 				"a table, or what is needed once");
 		break;
 	case SURVIVAL_GOES:
-		strbuf_puts(sb, mostly(&its->survival) ? "mostly freed" : "freed");
+		strbuf_puts(sb, words_mostly_freed(&its->survival) ? "mostly freed" : "freed");
 		if (its->survival.half_s > 0) {
 			strbuf_puts(sb, ": half of it within ");
-			put_about_seconds(sb, its->survival.half_s);
+			words_about_seconds(sb, its->survival.half_s);
 		} else {
 			put_late(sb, &its->survival);
 		}
@@ -248,38 +182,40 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	strbuf_putc(sb, '\n');
 }
 
-/* Not if there is neither an upper end nor a counted hit: then the trap has had no exposure that counts. */
-static bool is_rate_known(const struct summary_sample *its)
-{
-	return isfinite(its->allocs.high) || its->allocs.value > 0;
-}
-
 static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
-	if (is_rate_known(its)) {
+	if (words_rate_known(its)) {
 		strbuf_puts(sb, "    allocates ");
-		text_sampled_estimate(sb, &its->allocs, true);
+		words_estimate(sb, &its->allocs, true);
 	} else {
 		strbuf_puts(sb, "    how often it allocates is not known, as no round of its trap has ended");
 	}
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
-		put_amount(sb, its->bytes_each - CHUNK_HEAD, false);
+		words_amount(sb, its->bytes_each - CHUNK_HEAD, false);
 		strbuf_puts(sb, " each (");
-		put_amount(sb, its->bytes_each, false);
+		words_amount(sb, its->bytes_each, false);
 		strbuf_puts(sb, " of memory)");
 	}
-	strbuf_printf(sb, "; %" PRIu64 " seen, in ", its->seen);
+	strbuf_putc(sb, '\n');
+}
+
+static void put_basis(struct strbuf *sb, const struct summary_sample *its)
+{
+	strbuf_puts(sb, "    estimated from ");
+	format_count(sb, its->seen, "call");
+	strbuf_puts(sb, its->seen == 1 ? " that was seen, " : " that were seen, ");
 	format_percent(sb, its->sees, 1);
-	strbuf_puts(sb, its->standing && its->sees < 1 ? " of the time; now every one is\n" : " of the time\n");
+	strbuf_puts(sb, its->standing && its->sees < 1 ? " of all; by now every one is seen\n" : " of all\n");
 }
 
 void text_sampled_group(struct strbuf *sb, const struct text_part *part, const struct summary_group *g)
 {
-	const struct summary_sample *its = text_sampled_of(g);
+	const struct summary_sample *its = words_sample_of(g);
 
 	put_first_words(sb, part, its);
 	put_taken(sb, part, its);
+	put_basis(sb, its);
 	if (its->survival.age_s > 0) {
 		strbuf_puts(sb, "    ");
 		put_survivors(sb, its);
@@ -293,77 +229,17 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 	strbuf_putc(sb, '\n');
 }
 
-/* --- a row --- */
-
-void text_sampled_heads(struct strbuf *sb)
-{
-	strbuf_printf(sb, "  %-*s%*s", CELL_LEAKS - 2, "leaks a minute", CELL_CALLS, "calls/min");
-	strbuf_puts(sb, "  ");
-}
-
-static void put_goes_cell(struct strbuf *sb, const struct survival *v)
-{
-	if (v->half_s > 0) {
-		strbuf_puts(sb, mostly(v) ? "mostly freed: half within " : "freed: half within ");
-		put_about_seconds(sb, v->half_s);
-		return;
-	}
-	strbuf_puts(sb, "freed late: ");
-	format_percent(sb, v->late, 1);
-	strbuf_puts(sb, " after ");
-	format_seconds(sb, v->late_from_s);
-}
-
-static void put_kept_cell(struct strbuf *sb, const struct summary_sample *its)
-{
-	const struct survival *v = &its->survival;
-
-	switch (v->kind) {
-	case SURVIVAL_STAYS:
-		strbuf_puts(sb, its->kept_bytes.at_least ? ">= " : "");
-		put_amount(sb, its->kept_bytes.value, false);
-		put_range(sb, &its->kept_bytes, false);
-		break;
-	case SURVIVAL_TABLE:
-		strbuf_puts(sb, "bounded");
-		break;
-	case SURVIVAL_GOES:
-		put_goes_cell(sb, v);
-		break;
-	default:
-		strbuf_puts(sb, "may leak");
-		if (!isfinite(its->kept_bytes.high) || its->kept_bytes.at_least)
-			break;
-		strbuf_puts(sb, ", at most ");
-		put_amount(sb, its->kept_bytes.high, false);
-	}
-}
-
-void text_sampled_cells(struct strbuf *sb, const struct summary_group *g)
-{
-	const struct summary_sample *its = text_sampled_of(g);
-	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
-
-	put_kept_cell(&cell, its);
-	strbuf_puts(sb, "  ");
-	format_left(sb, &cell, CELL_LEAKS - 2);
-	if (is_rate_known(its))
-		put_amount(&cell, its->allocs.value, true);
-	else
-		strbuf_putc(&cell, '?');
-	format_right(sb, &cell, CELL_CALLS);
-	strbuf_puts(sb, "  ");
-}
+/* --- rows --- */
 
 double text_sampled_rate(const struct summary_group *g)
 {
-	return text_sampled_of(g)->allocs.value;
+	return words_sample_of(g)->allocs.value;
 }
 
 void text_sampled_more(struct strbuf *sb, double per_minute)
 {
 	strbuf_puts(sb, "allocating about ");
-	put_amount(sb, per_minute, true);
+	words_amount(sb, per_minute, true);
 	strbuf_puts(sb, "/min");
 }
 
@@ -379,7 +255,7 @@ static struct counted count(const struct summary *s, const struct text_part *par
 	struct counted c = { 0 };
 
 	for (size_t i = part->first; i < part->first + part->n; i++) {
-		const struct summary_sample *its = text_sampled_of(&s->groups[i]);
+		const struct summary_sample *its = words_sample_of(&s->groups[i]);
 
 		c.kinds[its->survival.kind]++;
 		if (its->survival.kind == SURVIVAL_STAYS)
@@ -397,7 +273,7 @@ void text_sampled_answer(struct strbuf *sb, const struct summary *s, const struc
 	if (stays) {
 		format_count(sb, stays, "group");
 		strbuf_puts(sb, stays == 1 ? " leaks, " : " leak, together ");
-		text_sampled_estimate(sb, &c.kept, part->plain);
+		words_estimate(sb, &c.kept, part->plain);
 	} else {
 		strbuf_puts(sb, "no group is known to leak");
 	}

@@ -43,14 +43,19 @@ static void put_sum(struct strbuf *sb, const char *separator, const struct summa
 		strbuf_puts(sb, "none");
 }
 
+/* What is seldom there is named only if it is there. */
 static void put_sums(struct strbuf *sb, const struct summary_sum *sums)
 {
-	put_sum(sb, "", sums, VERDICT_DEFINITE);
-	text_lost_with(sb, sums[VERDICT_INDIRECT].bytes, sums[VERDICT_INDIRECT].blocks);
-	put_sum(sb, "; ", sums, VERDICT_POSSIBLE);
-	put_sum(sb, "; ", sums, VERDICT_REACHABLE);
-	if (sums[VERDICT_UNKNOWN].blocks)
-		put_sum(sb, "; ", sums, VERDICT_UNKNOWN);
+	const char *separator = "";
+
+	for (int rank = 0; rank < VERDICT_COUNT; rank++) {
+		const enum verdict v = summary_verdict_at(rank);
+
+		if (!sums[v].blocks && (v == VERDICT_INDIRECT || v == VERDICT_UNKNOWN))
+			continue;
+		put_sum(sb, separator, sums, v);
+		separator = "; ";
+	}
 }
 
 /* Descriptors and the like are counted with blocks, at a byte each, but nothing can be said of them here. */
@@ -127,9 +132,11 @@ static void put_heap(struct strbuf *sb, const struct summary_verdicts *v)
 	strbuf_putc(sb, '\n');
 }
 
-void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v)
+void text_verdicts_head(struct strbuf *sb, const struct summary *s)
 {
-	if (!v->wanted)
+	const struct summary_verdicts *v = &s->run.verdicts;
+
+	if (!v->wanted || (!v->known && !s->totals.live_blocks))
 		return;
 	text_label(sb, "verdicts");
 	if (v->known) {

@@ -2,7 +2,7 @@
 /*
  * text_verdicts: the verdicts in the text report.
  *
- *	definitely lost 1.0 MiB in 70 blocks, and 3.0 KiB in 9 blocks with them; possibly lost none; still
+ *	definitely lost 1.0 MiB in 70 blocks; possibly lost none; indirectly lost 3.0 KiB in 9 blocks; still
  *	reachable 96 KiB in 12 blocks
  *
  *	  verdicts  in a pause of 12ms, 9 threads, 120 MiB copied
@@ -19,8 +19,8 @@
 /* Below the answer: the verdicts on the blocks that were watched. Nothing without verdicts. */
 void text_verdicts_answer(struct strbuf *sb, const struct summary *s);
 
-/* The lines for the head. */
-void text_verdicts_head(struct strbuf *sb, const struct summary_verdicts *v);
+/* The lines for the head. Why there are no verdicts is stated only if any block is live. */
+void text_verdicts_head(struct strbuf *sb, const struct summary *s);
 
 /* How long the pause was, and the estimate that was compared with --max-pause, if it was longer than that. */
 void text_verdicts_pause(struct strbuf *sb, const struct summary_verdicts *v);

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 
 #define WRAP_WIDTH 100		/* of a report that is for no terminal */
+#define WRAP_ROW_WIDTH 132	/* of the rows of its tables, which end with a name: less cuts names in the middle */
 #define WRAP_INDENT 12		/* behind a label (report/text/groups/text_label.h) */
 
 /*

@@ -5,8 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/fields/fields.h"
 #include "report/model/format_text.h"
+#include "report/model/words.h"
 #include "report/names/shortname.h"
+#include "report/names/sitename.h"
+#include "report/text/groups/columns.h"
 #include "report/text/groups/text_mark.h"
 #include "report/text/groups/text_stack.h"
 #include "report/text/groups/text_verdicts.h"
@@ -20,8 +24,6 @@
 #define NAME_WIDTH 40
 #define COLUMN_NUMBER 6
 #define COLUMN_BYTES 10
-#define COLUMN_SHARE 7
-#define COLUMN_BLOCKS 9
 #define WHAT_WIDTH 64
 #define CLASS_WIDTH 200
 #define SAMPLES 4
@@ -59,10 +61,10 @@ static void put_losses(struct strbuf *sb, const struct summary_verdicts *v)
 	strbuf_putc(sb, ' ');
 	put_sum(sb, &v->all[VERDICT_DEFINITE]);
 	if (v->all[VERDICT_INDIRECT].blocks) {
-		strbuf_puts(sb, ", lost with others ");
+		strbuf_printf(sb, ", %s ", words_verdict(VERDICT_INDIRECT));
 		put_sum(sb, &v->all[VERDICT_INDIRECT]);
 	}
-	strbuf_puts(sb, ", possibly lost ");
+	strbuf_printf(sb, ", %s ", words_verdict(VERDICT_POSSIBLE));
 	put_sum(sb, &v->all[VERDICT_POSSIBLE]);
 }
 
@@ -123,7 +125,9 @@ static void put_other(struct strbuf *sb, const struct scan_report *r)
 {
 	if (!r->heap.known || !r->heap.other)
 		return;
-	strbuf_printf(sb, "only blocks of %s are listed, none of ", r->heap.listed);
+	strbuf_puts(sb, "only blocks of ");
+	strbuf_text(sb, r->heap.listed);
+	strbuf_puts(sb, " are listed, none of ");
 	strbuf_text(sb, r->heap.other);
 	strbuf_puts(sb, "; ");
 	put_instead(sb, r);
@@ -182,7 +186,7 @@ static void put_content(struct strbuf *sb, const char *content)
 static void put_site(struct strbuf *sb, const struct summary_group *g)
 {
 	strbuf_puts(sb, TEXT_BOLD);
-	text_where(sb, g, NULL, WHAT_WIDTH);
+	sitename(sb, g, NULL, WHAT_WIDTH);
 	strbuf_puts(sb, TEXT_PLAIN);
 }
 
@@ -210,22 +214,17 @@ static void put_what(struct strbuf *sb, const struct summary_group *g)
 		put_content(sb, g->kind.content);
 }
 
-static void put_row(struct strbuf *sb, const struct scan_report *r, size_t i)
+static void put_row(struct strbuf *sb, const struct scan_report *r, const struct columns *t, size_t i)
 {
 	const struct summary_group *g = &r->summary.groups[i];
+	const struct field_source source = { .s = &r->summary, .view = &r->summary };
 	cleanup_strbuf struct strbuf cell = STRBUF_INIT;
 
 	strbuf_printf(&cell, "[%zu]", i + 1);
 	strbuf_puts(sb, "  " TEXT_BOLD);
 	format_left(sb, &cell, COLUMN_NUMBER);
 	strbuf_puts(sb, TEXT_PLAIN);
-	format_size(&cell, g->bytes);
-	format_right(sb, &cell, COLUMN_BYTES);
-	format_percent(&cell, (double)g->bytes, (double)r->summary.totals.live_bytes);
-	format_right(sb, &cell, COLUMN_SHARE);
-	strbuf_printf(&cell, "%" PRIu64, g->blocks);
-	format_right(sb, &cell, COLUMN_BLOCKS);
-	strbuf_puts(sb, "  ");
+	columns_cells(t, &source, g, sb);
 	put_what(sb, g);
 	strbuf_putc(sb, '\n');
 }
@@ -251,7 +250,8 @@ static void put_more(struct strbuf *sb, const struct scan_report *r, size_t from
  * Prints the groups of one verdict, from number @i on, at most half as many as @top; returns the number after
  * them.
  */
-static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t top, size_t i)
+static size_t put_section(struct strbuf *sb, const struct scan_report *r, const struct columns *t, size_t top,
+			  size_t i)
 {
 	enum verdict v = r->summary.groups[i].verdict;
 	size_t end = i, shown;
@@ -260,23 +260,32 @@ static size_t put_section(struct strbuf *sb, const struct scan_report *r, size_t
 		end++;
 	shown = top && end - i > (top + 1) / 2 ? i + (top + 1) / 2 : end;
 	strbuf_puts(sb, v == VERDICT_DEFINITE ? TEXT_RED : TEXT_BOLD);
-	strbuf_printf(sb, "%s" TEXT_PLAIN, scan_verdict_text(v));
+	strbuf_printf(sb, "%s" TEXT_PLAIN, words_verdict_of_scan(v));
 	strbuf_puts(sb, v == VERDICT_INDIRECT ? " (with those above, which hold them)\n" : "\n");
 	for (; i < shown; i++)
-		put_row(sb, r, i);
+		put_row(sb, r, t, i);
 	put_more(sb, r, i, end);
 	return end;
 }
 
 static void put_table(struct strbuf *sb, const struct scan_report *r, size_t top)
 {
+	struct columns t = { .n = 0 };
+	struct column *bytes;
+
 	if (!r->summary.ngroups)
 		return;
-	strbuf_printf(sb, "\n  %-*s%*s%*s%*s  what\n", COLUMN_NUMBER, "", COLUMN_BYTES, "bytes",
-		      COLUMN_SHARE, "share", COLUMN_BLOCKS, "blocks");
+	bytes = columns_add(&t, &fields_row, "bytes");
+	bytes->head = "bytes";
+	bytes->width = COLUMN_BYTES;
+	columns_add(&t, &fields_row, "share");
+	columns_add(&t, &fields_row, "blocks");
+	strbuf_printf(sb, "\n  %-*s", COLUMN_NUMBER, "");
+	columns_heads(&t, sb);
+	strbuf_puts(sb, "what\n");
 	for (size_t i = 0; i < r->summary.ngroups;) {
 		strbuf_puts(sb, i ? "\n" : "");
-		i = put_section(sb, r, top, i);
+		i = put_section(sb, r, &t, top, i);
 	}
 }
 
@@ -316,7 +325,7 @@ static void put_verdict(struct strbuf *sb, enum verdict v)
 	if (v == VERDICT_DEFINITE)
 		text_mark_verdict(sb, v);
 	else
-		strbuf_puts(sb, scan_verdict_text(v));
+		strbuf_puts(sb, words_verdict_of_scan(v));
 }
 
 static void put_group(struct strbuf *sb, const struct scan_report *r, size_t i)

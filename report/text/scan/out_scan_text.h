@@ -3,7 +3,7 @@
  * out_scan_text: the report of a scan for people. First what is lost, then what else there is; last how it
  * was found:
  *
- *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), lost with others 900
+ *	svc (1234) has 120344 blocks in use, 52.1 MiB: definitely lost 3000 (3.2 MiB), indirectly lost 900
  *	(1.1 MiB), possibly lost none
  *
  *	             bytes  share   blocks  what

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
+#include "report/model/words.h"
 
 #define LABEL_WIDTH 60
 #define PLACE_WIDTH 64
@@ -18,7 +19,7 @@ static void put_block(struct strbuf *sb, const struct scan_block *b)
 		format_cut(sb, b->label, LABEL_WIDTH);
 	}
 	if (b->verdict != VERDICT_UNKNOWN)
-		strbuf_printf(sb, ", %s", scan_verdict_text(b->verdict));
+		strbuf_printf(sb, ", %s", words_verdict_of_scan(b->verdict));
 }
 
 static void put_offset(struct strbuf *sb, int64_t offset)

@@ -85,6 +85,8 @@ static void names_cannot_drive_the_terminal(void **state)
 	log_error("no process %s", "a\x1b[2J\nmmattach: all is well\x7f \xc2\x9b \xc3\xbc");
 	assert_string_equal(written(buf, sizeof(buf)),
 			    "mmattach: no process a?[2J?mmattach: all is well? ?? \xc3\xbc\n");
+	log_error("no process %s", "\xe2\x80\xae" "b\xd8\x9c\xef\xbb\xbf \x9b" "2J\xff \xe2\x82\xac");
+	assert_string_equal(written(buf, sizeof(buf)), "mmattach: no process ???b????? ?2J? \xe2\x82\xac\n");
 }
 
 static void long_messages_are_cut(void **state)

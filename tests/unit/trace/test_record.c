@@ -58,7 +58,7 @@ static void every_kind_alone(void **state)
 		infos |= 1ull << fact_examples[i].info;
 	}
 	assert_int_equal(kinds, (1ull << MMT_INFO) | ((2ull << MMT_OBJECT) - 2));
-	assert_int_equal(infos, (2ull << MMT_HANG) - 1);
+	assert_int_equal(infos, (2ull << MMT_OLDER) - 1);
 }
 
 static void all_in_one_block(void **state)
@@ -343,19 +343,16 @@ static const struct odd odd[] = {
 	    "\x0e\x0f\x10"
 	    "new\x0c",
 	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 15 16 11/12/13\n12.0 @0\n"),
-	/* a sample without missed hits; one without late exposure */
+	/* a sample without its last numbers */
 	ODD("\x1f\x16\x12\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d"
 	    "\x0e\x0c",
-	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 14 0 0 11/12/13\n12.0 @0\n"),
-	ODD("\x1f\x16\x11\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01\x0b\x0c\x0d"
-	    "\x0c",
-	    0, "31.22 @0 4 1: 1 2 3 4 5 6 7 8 9 10 11 0 0 0 11/12/13\n12.0 @0\n"),
+	    -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11", -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01", -EPROTO, ""),
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
 	/* a run: unknown keys are skipped, a value is as long as its length */
 	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
-	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL NULL\n"),
+	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL NULL NULL NULL\n"),
 	ODD("\x1f\x01\x05\x02\x02\x85\x85\x01", -EPROTO, ""),
 	ODD("\x1f\x01\x03\x04\x02x", -EPROTO, ""),
 	ODD("\x1f\x01\x05\x01\x03"
@@ -365,9 +362,9 @@ static const struct odd odd[] = {
 	ODD("\x1f\x05\x04\x01\x02\x00\xfe\x00", -EPROTO, ""),
 	ODD("\x1f\x05\x04\x01\x02\x00\x7f", 0, "31.5 @0 1 0 0x2 1 1\n"),
 	ODD("\x11\x00\x05\x02\xff\x01\x00", 0, "17.0 @0 0x0 5 1 1 1:\n"),
-	/* fields that files of version 1.0 do not have: a tag, a kind and a noun; and a part of them */
-	ODD("\x1f\x07\x03\x05\x06\x01", 0, "31.7 @0 5 6 1 0\n"),
-	ODD("\x1f\x03\x03\x05\x02g", 0, "31.3 @0 5 0 0 \"g\" NULL\n"),
+	/* a stack without its tag, a family without its kind and noun; and with a part of them */
+	ODD("\x1f\x07\x03\x05\x06\x01", -EPROTO, ""),
+	ODD("\x1f\x03\x03\x05\x02g", -EPROTO, ""),
 	ODD("\x1f\x03\x04\x05\x02g\x01", -EPROTO, ""),
 	/* so many uses do not fit; and just as many do */
 	ODD("\x11\x04\x05\x01\x00\x02\x07\x01\x00\x08\x00\x03", 0,
@@ -444,10 +441,10 @@ static const struct { struct fact fact; const char *bytes; size_t n;
 		"\x02\x0c\x0d\x0e\x0f") },
 	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
 	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
-	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6 } }), BYTES("\x1f\x18\x09\x06\x02"
+	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } }), BYTES("\x1f\x18\x0d\x06\x02"
 										 "w"
 										 "\x01\x02\x03\x04\x05"
-										 "\x06") },
+										 "\x06\x07\x08\x09\x0a") },
 	{ INFORMATION(RUNTIME, .runtime = "go"), BYTES("\x1f\x19\x03\x03"
 						       "go") },
 };

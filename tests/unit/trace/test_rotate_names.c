@@ -104,9 +104,9 @@ static uint64_t size_of_pieces(uint32_t n)
 /* Piece @i has all definitions that it needs, and its own facts. */
 static void assert_piece(const struct tape *got, uint32_t i)
 {
-	char first[64], last[32];
+	char first[80], last[32];
 
-	snprintf(first, sizeof(first), " piece %u last 0 start 0 NULL \"exact\" NULL NULL\n31.12 @", i);
+	snprintf(first, sizeof(first), " piece %u last 0 start 0 NULL \"exact\" NULL NULL NULL NULL\n31.12 @", i);
 	snprintf(last, sizeof(last), " 1 %u\n", i);
 	assert_int_equal(got->ndamage + got->undefined, 0);
 	assert_same_stacks(&got->defs);

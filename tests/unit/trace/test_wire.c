@@ -184,7 +184,7 @@ static void heads(void **state)
 
 	(void)state;
 	file_head_pack(file);
-	assert_memory_equal(file, "\x89MMT\r\n\x1a\n\x01\0\x06\0", 12);
+	assert_memory_equal(file, "\x89MMT\r\n\x1a\n\x01\0\0\0", 12);
 	assert_true(file_head_parse(file, sizeof(file), &major, &minor));
 	assert_int_equal(major, MMT_MAJOR);
 	assert_int_equal(minor, MMT_MINOR);

@@ -5,6 +5,7 @@
  */
 #include "attach/control/planting.h"
 
+#include <errno.h>
 #include <pthread.h>
 
 #include "attach/keeper/traps/trap.h"
@@ -14,6 +15,8 @@ static struct link l;
 static struct traps traps;
 static struct planting planting;
 static struct module gone, stays;
+static const struct rule rule = { .op = RULE_ALLOC };
+static bool unseen_allocs[1];
 static pthread_t keeper;
 static atomic_bool over;
 static uint32_t forgotten;	/* COMMAND_FORGETs so far */
@@ -61,6 +64,9 @@ static int setup(void **state)
 	memset(&planting, 0, sizeof(planting));
 	planting.link = &l;
 	planting.mem = mem;
+	planting.rules = &rule;
+	planting.unseen_allocs = unseen_allocs;
+	unseen_allocs[0] = false;
 	gone = (struct module){ .name = "gone.so" };
 	stays = (struct module){ .name = "stays.so" };
 	forgotten = 0;
@@ -154,12 +160,77 @@ static void gone_together(void **state)
 	assert_int_equal(trap_find(&traps, at(100)), NO_TRAP);
 }
 
+static bool is_refused(uint32_t offset)
+{
+	return refused_returns_has(&l.shared->refused_returns, at(offset));
+}
+
+/* A return address is asked for that has a trap; and one whose trap was refused, since its code is another one. */
+static void returns_that_have_a_site(void **state)
+{
+	uint32_t planted, refused;
+
+	(void)state;
+	assert_int_equal(pwrite(mem, &(uint8_t){ (uint8_t)~file[205] }, 1, (off_t)at(205)), 1);
+	planted = add(&stays, 100);
+	refused = add(&gone, 200);
+	assert_int_equal(planting_plant(&planting), 0);
+	assert_true(l.planted[planted] && !l.planted[refused]);
+	assert_int_equal(planting_return(&planting, at(100), planted), 0);
+	assert_false(is_refused(100));
+	assert_false(unseen_allocs[0]);
+	assert_int_equal(planting_return(&planting, at(200), planted), -EILSEQ);
+	assert_true(is_refused(200));
+	/* other code may come there */
+	gone.gone = true;
+	assert_int_equal(planting_forget_gone(&planting), 0);
+	assert_false(is_refused(200));
+	assert_int_equal(planting.lost_returns, 0);
+}
+
+/* Code made at run time; and of a module that is gone, with whatever is there now. */
+static void returns_to_no_module(void **state)
+{
+	const uint32_t entry = add(&stays, 100);
+
+	(void)state;
+	assert_int_equal(modules_new(getpid(), &planting.modules), 0);
+	assert_int_equal(planting_return(&planting, at(300), entry), -ENOENT);
+	assert_true(is_refused(300));
+	/* what such a call allocates is not seen */
+	assert_true(unseen_allocs[0]);
+	planting.mem = -1;
+	planting_forget_all(&planting, -1);
+	assert_false(is_refused(300));
+	for (size_t i = 0; i < modules_count(planting.modules); i++) {
+		struct module *m = modules_at(planting.modules, i);
+
+		m->gone = true;
+		assert_int_equal(planting_return(&planting, m->lo, entry), -ENOENT);
+	}
+	modules_free(planting.modules);
+}
+
+/* A keeper that does not answer has refused nothing. */
+static void a_return_without_an_answer(void **state)
+{
+	const uint32_t i = add(&stays, 100);
+
+	(void)state;
+	assert_int_equal(planting_return(&planting, at(100), i), -ETIMEDOUT);
+	assert_false(is_refused(100));
+	assert_int_equal(planting.lost_returns, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(gone_while_it_waited, setup, teardown),
 		cmocka_unit_test_setup_teardown(gone_and_nothing_came, setup, teardown),
 		cmocka_unit_test_setup_teardown(gone_together, setup, teardown),
+		cmocka_unit_test_setup_teardown(returns_that_have_a_site, setup, teardown),
+		cmocka_unit_test_setup_teardown(returns_to_no_module, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_return_without_an_answer, setup, teardown),
 	};
 
 	return cmocka_run_group_tests_name("planting", tests, open_page, close_page);

@@ -11,7 +11,7 @@
 #define STATUS                                                                                               \
 	"Name:\tPPid: 9\\nPPid:\t9\nUmask:\t0022\nState:\tS "                                                \
 	"(sleeping)\nTgid:\t70\nPid:\t70\nPPid:\t7\nVmRSS:\t 100 kB\n"
-#define SIZES "RssAnon:\t      96 kB\nRssFile:\t    1404 kB\nRssShmem:\t       4 kB\nVmSwap:\t 8 kB\n"
+#define SIZES "RssAnon:\t      96 kB\nRssFile:\t    1404 kB\nRssShmem:\t       4 kB\nVmSwap:\t 8 kB\nVmSize:\t 99 kB\nThreads:\t7\n"
 #define MAPS                                                                                                 \
 	"5581f9f1c000-5581f9f1e000 r--p 00000000 fe:00 131 /tmp/ [heap]\n"                                   \
 	"5581fb0e5000-5581fb106000 rw-p 00000000 00:00 0    [heap]\n"
@@ -38,6 +38,8 @@ static void sizes(void **state)
 	assert_int_equal(p.file, 1404 << 10);
 	assert_int_equal(p.shared, 4 << 10);
 	assert_int_equal(p.swapped, 8 << 10);
+	assert_int_equal(p.mapped, 99 << 10);
+	assert_int_equal(p.threads, 7);
 	assert_int_equal(p.heap, 0);
 	/* a zombie has no list of mappings */
 	assert_false(processes_parse(STATUS, NULL, &p));
@@ -55,6 +57,14 @@ static void heap(void **state)
 	assert_int_equal(p.heap, 0);
 	assert_true(processes_parse(STATUS SIZES, MAPS ARENAS, &p));
 	assert_int_equal(p.heap, 0x21000 + 0x30000);
+}
+
+static void busy(void **state)
+{
+	(void)state;
+	assert_int_equal(processes_busy_us("7 (a) b) S 1 7 7 0 -1 4194304 5 0 0 0 150 50 0 0 20"), 2000000);
+	assert_int_equal(processes_busy_us("7 (a) S 1"), 0);
+	assert_int_equal(processes_busy_us(""), 0);
 }
 
 /*
@@ -85,7 +95,7 @@ static void numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes),
+		cmocka_unit_test(sizes), cmocka_unit_test(busy),
 		cmocka_unit_test(heap),
 		cmocka_unit_test(parent_of_child),
 		cmocka_unit_test(numbers),

@@ -6,6 +6,7 @@
  * exit, posix_memalign both as a wrapper and as a function with traps of its own, a scope's begin and end.
  */
 #include "attach/options/options.h"
+#include "attach/events/tally_blocks.h"
 #include "tests/unit/tally_example.h"
 
 enum {
@@ -77,6 +78,8 @@ static void put_sites(void)
 	put_site(FROM, P_FROM, SITE_SCOPE | SITE_EMIT, EMU_RAX, false);
 	put_site(UNTIL, P_UNTIL, SITE_SCOPE | SITE_EMIT, EMU_RAX, false);
 	put_site(LINKER, NO_PROBE, SITE_EMIT | SITE_WAIT | SITE_MODULES, EMU_RAX, false);
+	shared->sites[FREE].loads[SITE_CHUNK] = (struct site_load){ .base = SITE_BASE_ARG1, .width = 8, .disp = -8 };
+	shared->sites[REALLOC].loads[SITE_OLD_CHUNK] = shared->sites[FREE].loads[SITE_CHUNK];
 }
 
 /* Stacks of one frame, each with its caller's address, and whether a frame was to be skipped. */
@@ -98,7 +101,7 @@ static void define_stack(uint32_t number, taddr caller)
 		assert_int_equal(defs_take(&recorder.ledger.defs, &f[i]), 0);
 }
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip,
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, const struct tally_frames *which,
 		    const char *tag, uint32_t *number)
 {
 	taddr caller = s->flags & SITE_AFTER ? hit->regs.rip : 0;
@@ -108,11 +111,11 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	if (!caller && hit->slice_len >= sizeof(caller))
 		memcpy(&caller, hit->slice, sizeof(caller));
 	for (*number = 0; *number < nstacks; ++*number)
-		if (stacks[*number].caller == caller && stacks[*number].skip == skip)
+		if (stacks[*number].caller == caller && stacks[*number].skip == which->skip)
 			return 0;
 	assert_in_range(nstacks, 0, sizeof(stacks) / sizeof(stacks[0]) - 1);
 	stacks[nstacks].caller = caller;
-	stacks[nstacks++].skip = skip;
+	stacks[nstacks++].skip = which->skip;
 	define_stack(*number, caller);
 	return 0;
 }
@@ -363,6 +366,203 @@ static void free_of_what_we_never_saw_and_twice(void **state)
 	free_hit(0xb000);
 	assert_calls(1, 4, 1, 2);
 	assert_live(0, 0);
+}
+
+static void free_with_header(taddr ptr, uint64_t word)
+{
+	struct made m = make(FREE, 0);
+
+	m.hit.args[0] = ptr;
+	m.hit.loads[SITE_CHUNK] = word;
+	m.hit.loads_read = 1u << SITE_CHUNK;
+	send(&m);
+}
+
+static void assert_older(uint64_t blocks, uint64_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < recorder.ledger.books[0].older.n; i++)
+		sum += recorder.ledger.books[0].older.all[i].bytes;
+	assert_int_equal(older_sizes_blocks(&recorder.ledger.books[0].older), blocks);
+	assert_int_equal(sum, bytes);
+}
+
+/* Its own size, and no size at all where the word is none that glibc writes. */
+static void older_blocks_have_sizes(void **state)
+{
+	(void)state;
+	free_with_header(0xa000, header(104));
+	assert_older(1, 104);
+	free_with_header(0xb000, (0x20000 | 2));	/* a mapping of its own */
+	assert_older(2, 104 + 0x20000 - 16);
+	free_with_header(0xc000, header(104) + 8);	/* no multiple of 16 */
+	free_with_header(0xd000, 1);
+	free_with_header(0xe000, 1ull << 47);
+	free_with_header(0xf000, (1ull << 47) - 0xe000);	/* beyond what an address can be */
+	free_hit(0x10000);				/* it could not be read */
+	assert_older(2, 104 + 0x20000 - 16);
+	assert_calls(0, 7, 7, 0);
+	malloc_hit(0xa000, 24);
+	free_with_header(0xa000, header(24));		/* it was seen */
+	free_with_header(0xa000, header(24));		/* and is freed twice */
+	assert_older(2, 104 + 0x20000 - 16);
+}
+
+/* The header is that of before: at the end of the call it is another block's. */
+static void an_older_block_that_realloc_moves(void **state)
+{
+	struct made m = make(REALLOC, RECORD_OPENS);
+
+	(void)state;
+	m.hit.args[0] = 0xa000;
+	m.hit.args[1] = 500;
+	m.hit.loads[SITE_OLD_CHUNK] = header(200);
+	m.hit.loads_read = 1u << SITE_OLD_CHUNK;
+	send(&m);
+	assert_older(0, 0);
+	realloc_ends(0xa000, 500, 0xb000);
+	assert_older(1, 200);
+	assert_calls(1, 1, 1, 0);
+}
+
+static uint64_t size_by_address(void *ctx, const struct module *m, taddr addr)
+{
+	assert_ptr_equal(ctx, &stacks);
+	assert_null(m);
+	return addr == 0xa000 ? 320 : 0;
+}
+
+/* Of another allocator than glibc's. */
+static void older_blocks_of_others(void **state)
+{
+	(void)state;
+	tally.freed_size = size_by_address;
+	tally.freed_size_ctx = &stacks;
+	free_hit(0xa000);
+	free_hit(0xb000);
+	assert_older(1, 320);
+	probes[P_FREE].glibc = true;
+	free_hit(0xc000);
+	tally_settle_suspects(&tally, 1, SUSPECTS_REAL);
+	probes[P_FREE].glibc = false;
+	assert_older(1, 320);
+}
+
+/* What was freed may be allocated again by a call whose end is not seen: also what was freed before there was one. */
+static void allocations_that_are_not_seen(void **state)
+{
+	bool unseen[] = { false };
+
+	(void)state;
+	planting.unseen_allocs = unseen;
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	unseen[0] = true;
+	free_hit(0xa000);
+	free_hit(0xa000);
+	assert_calls(1, 3, 2, 0);
+}
+
+/*
+ * A thread that ends frees what is in its cache, which was freed before. After a loss the ledger may have such a block
+ * as a live one: that it is freed does not mean that the thread is done with its cache.
+ */
+static void a_cache_after_a_loss(void **state)
+{
+	(void)state;
+	now.tid = 2;
+	probes[P_FREE].glibc = true;
+	malloc_hit(0xa000, 24);
+	tally_gap(&tally); /* its free was lost */
+	now.time_ns += 1000000;
+	malloc_hit(0xb000, 24);
+	free_hit(0xb000);
+	free_hit(0xb000);
+	free_hit(0xa000);
+	tally_thread_end(&tally, 2);
+	assert_calls(2, 2, 0, 0);
+	/* but of a block that was allocated since, it does: then what follows is not of its cache */
+	malloc_hit(0xa000, 24);
+	malloc_hit(0xb000, 24);
+	free_hit(0xb000);
+	free_hit(0xb000);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	tally_thread_end(&tally, 2);
+	assert_calls(4, 5, 0, 1);
+}
+
+/* A detached thread that has freed its cache frees what others that have ended had: these are live blocks. */
+static void a_thread_that_frees_what_others_had(void **state)
+{
+	(void)state;
+	now.tid = 2;
+	probes[P_FREE].glibc = true;
+	malloc_hit(0xa000, 24);
+	malloc_hit(0xb000, 24);
+	free_hit(0xb000);
+	free_hit(0xb000);
+	free_hit(0xc000); /* the cache itself */
+	free_hit(0xa000);
+	tally_thread_end(&tally, 2);
+	assert_calls(2, 2, 0, 0);
+	/* if it is not the cache, the next allocation shows it */
+	malloc_hit(0xa000, 24);
+	free_hit(0xb000);
+	malloc_hit(0xb000, 24);
+	free_hit(0xb000);
+	free_hit(0xb000);
+	free_hit(0xc000);
+	free_hit(0xa000);
+	malloc_hit(0xd000, 24);
+	tally_thread_end(&tally, 2);
+	assert_int_equal(recorder.ledger.double_frees, 2);
+}
+
+/* The end of the thread was lost, too: what has its number next is another one. */
+static void a_thread_whose_end_was_lost(void **state)
+{
+	(void)state;
+	now.tid = 2;
+	probes[P_FREE].glibc = true;
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	free_hit(0xc000);
+	tally_gap(&tally);
+	malloc_hit(0xb000, 24);
+	assert_calls(2, 2, 1, 0);
+}
+
+/* The beginning of a call was lost: it is not counted, but the block is there. */
+static void a_block_of_a_call_without_its_beginning(void **state)
+{
+	struct made m;
+
+	(void)state;
+	malloc_hit(0xb000, 24);
+	tally_gap(&tally);
+	free_hit(0xa000);
+	now.time_ns += 1000000;
+	malloc_hit(0xc000, 24);
+	for (taddr at = 0xa000; at <= 0xc000; at += 0x1000) {
+		m = make(MALLOC_RET, RECORD_UNOPENED);
+		m.hit.regs.rax = at;
+		send(&m);
+	}
+	free_hit(0xa000);	/* once */
+	assert_no_block(0xb000);	/* the earlier one is gone */
+	assert_block(0xc000, 24, 0x401000);	/* of a call within it, which was seen */
+	assert_calls(2, 1, 1, 0);
+	free_hit(0xc000);
+	free_hit(0xd000);
+	m = make(MEMALIGN_RET, RECORD_UNOPENED);	/* where its block is, is not known */
+	send(&m);
+	free_hit(0xd000);
+	assert_calls(2, 4, 3, 0);
+	free_hit(0xd000);
+	assert_calls(2, 5, 3, 1);
 }
 
 static void other_threads_may_free(void **state)
@@ -755,12 +955,14 @@ static void realloc_whose_beginning_was_lost(void **state)
 {
 	(void)state;
 	malloc_hit(0xa000, 24);
+	tally_gap(&tally);
 	realloc_ends(0xa000, 104, 0xb000);
 	assert_live(1, 104);
 	assert_calls(2, 1, 0, 0);
 	assert_no_block(0xa000);
 	realloc_ends(0xb000, 1ull << 60, 0); /* and it failed */
 	assert_block(0xb000, 104, 0x401000);
+	tally_gap(&tally);
 	realloc_ends(0xb000, 56, 0xb000);
 	assert_block(0xb000, 56, 0x401000);
 	assert_live(1, 56);
@@ -773,11 +975,33 @@ static void realloc_after_one_whose_end_was_lost(void **state)
 	malloc_hit(0xa000, 24);
 	malloc_hit(0xb000, 32);
 	realloc_begins(0xa000, 104);
+	tally_gap(&tally);
 	realloc_ends(0xb000, 104, 0xc000);
 	assert_no_block(0xb000);
 	assert_block(0xc000, 104, 0x401000);
 	assert_live(1, 104); /* a was most likely freed: its realloc had begun */
 	assert_int_equal(addrmap_count(&tally.reallocs), 0);
+}
+
+/* When its old block was freed is not known: meanwhile the address was another thread's block. */
+static void realloc_whose_old_address_came_and_went(void **state)
+{
+	(void)state;
+	malloc_hit(0xa000, 24);
+	malloc_hit(0xb000, 24);
+	tally_gap(&tally);
+	now.time_ns += 1000000;
+	now.tid = 2;
+	malloc_hit(0xa000, 32);
+	malloc_hit(0xb000, 32);
+	free_hit(0xb000);
+	now.tid = 1;
+	realloc_ends(0xa000, 104, 0xc000);
+	realloc_ends(0xb000, 104, 0xd000);
+	now.tid = 2;
+	free_hit(0xa000);
+	assert_calls(6, 2, 0, 0);
+	assert_live(2, 208);
 }
 
 static void thread_ends_within_realloc(void **state)
@@ -1019,6 +1243,14 @@ int main(void)
 		tally_test(a_release_that_is_passed_on),
 		tally_test(what_a_guest_does),
 		tally_test(free_of_what_we_never_saw_and_twice),
+		tally_test(older_blocks_have_sizes),
+		tally_test(an_older_block_that_realloc_moves),
+		tally_test(older_blocks_of_others),
+		tally_test(allocations_that_are_not_seen),
+		tally_test(a_cache_after_a_loss),
+		tally_test(a_thread_that_frees_what_others_had),
+		tally_test(a_thread_whose_end_was_lost),
+		tally_test(a_block_of_a_call_without_its_beginning),
 		tally_test(other_threads_may_free),
 		tally_test(an_entry_alone_is_no_block),
 		tally_test(site_without_probe),
@@ -1041,6 +1273,7 @@ int main(void)
 		tally_test(reallocs_interleaved),
 		tally_test(realloc_whose_beginning_was_lost),
 		tally_test(realloc_after_one_whose_end_was_lost),
+		tally_test(realloc_whose_old_address_came_and_went),
 		tally_test(thread_ends_within_realloc),
 		tally_test(realloc_older_than_us),
 		tally_test(counted_between_from_and_until),

@@ -30,12 +30,12 @@ static struct {
 	uint64_t time_ns;
 } now;
 
-static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, uint32_t skip,
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, const struct tally_frames *which,
 		    const char *tag, uint32_t *number)
 {
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_STACK, .stack = { .number = now.stack } };
 
-	(void)ctx, (void)hit, (void)s, (void)skip, (void)tag;
+	(void)ctx, (void)hit, (void)s, (void)which, (void)tag;
 	*number = now.stack;
 	return defs_stack(&recorder.ledger.defs, now.stack) == DEFS_NONE
 		       ? defs_take(&recorder.ledger.defs, &f)

@@ -128,16 +128,29 @@ static void swept_of_a_keeper_that_was_killed(void **state)
 	assert_false(atomic_load(&claimed->closed));
 }
 
-static void crowded_ones(void **state)
+static void due_ones(void **state)
 {
+	const uint64_t now = put(11, SLOT_OFFERED, getpid(), 0)->born_ns;
 	uint32_t i = 0;
 
 	(void)state;
+	for (uint32_t k = 0; k < SLOTS; k++)
+		atomic_store(&slots->all[k].state, SLOT_FREE);
+	assert_int_equal(slotted_due_ms(slots, now, 50), 50);
 	atomic_store(&put(3, SLOT_OFFERED, getpid(), 0)->crowded, 1);
 	atomic_store(&put(9, SLOT_CLAIMED, getpid(), 0)->crowded, 1);
-	put(10, SLOT_OFFERED, getpid(), 0);
-	assert_int_equal(slotted_crowded(slots, &i), COPY + 3);
-	assert_int_equal(slotted_crowded(slots, &i), 0);
+	put(10, SLOT_OFFERED, getpid(), 0)->born_ns = now - SLOTTED_DUE_NS / 4;
+	put(12, SLOT_OFFERED, getpid(), 0)->born_ns = now - SLOTTED_DUE_NS;
+	put(13, SLOT_CLAIMED, getpid(), 7);
+	assert_int_equal(slotted_due(slots, &i, now), COPY + 3);
+	assert_int_equal(slotted_due(slots, &i, now), COPY + 12);
+	assert_int_equal(slotted_due(slots, &i, now), 0);
+	/* those of a keeper that was killed are due for long: not at once */
+	assert_int_equal(slotted_due_ms(slots, now, 50), 10);
+	atomic_store(&slots->all[3].state, SLOT_FREE);
+	atomic_store(&slots->all[12].state, SLOT_FREE);
+	assert_int_equal(slotted_due_ms(slots, now, 500), 76);
+	assert_int_equal(slotted_due_ms(slots, now, 50), 50);
 }
 
 static void as_many_as_there_is_memory_for(void **state)
@@ -160,7 +173,8 @@ static void without_any(void **state)
 	slotted_sweep(NULL, is_first, NULL);
 	assert_false(slotted_claim(NULL, COPY));
 	assert_null(slotted_find(NULL, COPY));
-	assert_int_equal(slotted_crowded(NULL, &i), 0);
+	assert_int_equal(slotted_due(NULL, &i, 0), 0);
+	assert_int_equal(slotted_due_ms(NULL, 0, 50), 50);
 	slotted_close(NULL);
 }
 
@@ -171,7 +185,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(not_of_a_keeper_that_was_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(swept, setup, teardown),
 		cmocka_unit_test_setup_teardown(swept_of_a_keeper_that_was_killed, setup, teardown),
-		cmocka_unit_test_setup_teardown(crowded_ones, setup, teardown),
+		cmocka_unit_test_setup_teardown(due_ones, setup, teardown),
 		cmocka_unit_test_setup_teardown(as_many_as_there_is_memory_for, setup, teardown),
 		cmocka_unit_test(without_any),
 	};

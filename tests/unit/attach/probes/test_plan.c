@@ -52,6 +52,7 @@ FUNCTION(t_to_memset_if, "test %rdi,%rdi\n jne memset@PLT\n ret\n");
 FUNCTION(t_to_getenv, "test %rdi,%rdi\n je 1f\n jmp getenv@PLT\n 1: ret\n");
 FUNCTION(t_to_other, "test %rdi,%rdi\n je 1f\n jmp t_two_rets\n 1: ret\n");
 FUNCTION(t_only_jumps, "mov $1,%edi\n jmp t_two_rets\n");
+FUNCTION(t_to_indirect, "mov $1,%esi\n jmp t_indirect\n");
 FUNCTION(t_jumps_at_once, "endbr64\n jmp t_two_rets\n");
 FUNCTION(t_jumps_with_another, "mov %rdx,%rsi\n jmp t_two_rets\n");
 FUNCTION(t_jumps_to_plt, "jmp getenv@PLT\n");
@@ -323,6 +324,21 @@ static void test_tail_calls(void **state)
 	assert_kind(plan_of("t_to_getenv"), PLAN_EXITS, 1, 1);	/* by name, wherever it is */
 }
 
+/* The kernel's probes do not see the end of t_indirect: so not that of a function that jumps to it, either. */
+static void test_ends_where_nothing_is_seen(void **state)
+{
+	const struct plan_options kernel = { .kernel = true, .exact_sizes = true };
+
+	(void)state;
+	PLAN(&kernel, "alloc t_to_indirect size=arg1", "alloc t_indirect size=arg1");
+	assert_kind(plan_of("t_indirect"), PLAN_NONE, 0, 0);
+	assert_kind(plan_of("t_to_indirect"), PLAN_NONE, 0, 0);
+	assert_non_null(strstr(plan_of("t_to_indirect")->reason, "to t_indirect"));
+	PLAN(&plain, "alloc t_to_indirect size=arg1", "alloc t_indirect size=arg1");
+	assert_kind(plan_of("t_indirect"), PLAN_ENTRY_RETURN, 1, 2);
+	assert_kind(plan_of("t_to_indirect"), PLAN_ENTRY_EXITS, 1, 2);
+}
+
 /* C++: one operator delete forwards to another, which forwards to free: one free. */
 static void test_releases_passed_on(void **state)
 {
@@ -437,11 +453,17 @@ static void test_moving(void **state)
 
 static void assert_displaced(const struct site *s, taddr addr, uint8_t len)
 {
+	int32_t back;
+
 	assert_int_equal(s->addr, addr);
 	assert_int_equal(s->emu.op, EMU_NONE);
 	assert_int_equal(s->emu.len, len);
-	assert_int_equal(s->step_len, len);
+	assert_int_equal(s->step_len, len + 5);
 	assert_true(s->scratch != 0);
+	/* the jump behind it leads to what follows the displaced one */
+	assert_int_equal(s->step[len], 0xe9);
+	memcpy(&back, s->step + len + 1, 4);
+	assert_int_equal(s->scratch + len + 5 + (int64_t)back, addr + len);
 	assert_int_equal(elfimage_code(fix.self, s->scratch, (uint8_t[SITE_BYTES]){ 0 }, SITE_BYTES),
 			 SITE_BYTES);
 }
@@ -1048,6 +1070,7 @@ int main(void)
 		cmocka_unit_test(test_exits),	      cmocka_unit_test(test_chunk_word),
 		cmocka_unit_test(test_exact_sizes),   cmocka_unit_test(test_unknown_exits),
 		cmocka_unit_test(test_shadow_stack),  cmocka_unit_test(test_tail_calls),
+		cmocka_unit_test(test_ends_where_nothing_is_seen),
 		cmocka_unit_test(test_releases_passed_on),
 		cmocka_unit_test(test_callers),	      cmocka_unit_test(test_cold_part),
 		cmocka_unit_test(test_what_cannot_be_reached),

@@ -75,6 +75,9 @@ static void jumps_to_targets(void **state)
 	assert_true(target_at(to_that) && target_at(to_that)->level == 3);
 	assert_true(!target_at(to_one_or_none) && !target_at(to_one_or_unknown));
 	assert_int_equal(targets.n, GIVEN + 3);
+	for (uint32_t i = GIVEN; i < targets.n; i++)
+		assert_int_equal(sampling_targets_wrapper(&targets, i), home->bias + targets.all[i].addr);
+	assert_int_equal(sampling_targets_wrapper(&targets, MALLOC), 0);
 }
 
 /* One of the two was found earlier. */

@@ -125,6 +125,42 @@ static void test_traced(void **state)
 	expect_before(t, "another mmattach watches it already (its keeper is process 55)", "Ctrl-C");
 }
 
+/* A debugger may stay beside the kernel's probes; another keeper has the same places. */
+static void test_traced_by_another_program(void **state)
+{
+	struct target_info t = ordinary;
+	struct diagnosis d;
+
+	(void)state;
+	t.tracer_pid = 55;
+	assert_true(diagnose_before(&t, &user, &d));
+	assert_true(d.other_tracer);
+	diagnose_add_hint(&d, "two");
+	expect(&d, "traced already", "must detach first; or two");
+	snprintf(t.tracer_comm, sizeof(t.tracer_comm), "mm-keeper");
+	assert_true(diagnose_before(&t, &user, &d));
+	assert_false(d.other_tracer);
+}
+
+static void test_own_sigtrap(void **state)
+{
+	struct target_info t = ordinary;
+	struct diagnosis d;
+
+	(void)state;
+	assert_false(diagnose_sigtrap(&t, true, &d));
+	t.sigtrap_caught = true;
+	assert_true(diagnose_sigtrap(&t, true, &d));
+	expect(&d, "it handles SIGTRAP", "--engine uprobe watches it without SIGTRAP; or, if it does not need");
+	assert_string_equal(d.harm, "could remove its handler of SIGTRAP");
+	assert_true(diagnose_sigtrap(&t, false, &d));
+	assert_null(strstr(d.hint, "uprobe"));
+	t.sigtrap_ignored = true;
+	assert_true(diagnose_sigtrap(&t, false, &d));
+	expect(&d, "it ignores SIGTRAP", "--lose-sigtrap");
+	assert_string_equal(d.harm, "could end that it ignores SIGTRAP");
+}
+
 static void test_other_user(void **state)
 {
 	struct target_info t = ordinary;
@@ -266,6 +302,8 @@ int main(void)
 		cmocka_unit_test(test_not_a_program),
 		cmocka_unit_test(test_ourselves),
 		cmocka_unit_test(test_traced),
+		cmocka_unit_test(test_traced_by_another_program),
+		cmocka_unit_test(test_own_sigtrap),
 		cmocka_unit_test(test_other_user),
 		cmocka_unit_test(test_privileged),
 		cmocka_unit_test(test_yama),

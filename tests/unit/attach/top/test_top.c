@@ -15,6 +15,7 @@
 #include <ncurses.h>
 
 #include "attach/top/keys.h"
+#include "attach/top/screen_text.h"
 #include "tests/unit/ledger_facts.h"
 
 static struct top top;
@@ -364,6 +365,74 @@ static void test_pause_help_quit(void **state)
 	assert_string_equal(screen.message, "");
 }
 
+static void assert_none(const char *want)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+	screen_text_none(&sb, &top, &ledger);
+	assert_true(*want ? !strncmp(strbuf_str(&sb), want, strlen(want)) : !sb.len);
+}
+
+static void test_a_screen_without_rows_says_why(void **state)
+{
+	(void)state;
+	refresh_at(1);
+	assert_none("no allocation was seen yet");
+	fill();
+	refresh_at(2);
+	assert_none("");
+	assert_int_equal(top_filter(&top, "nothing", NULL, 0), 0);
+	refresh_at(3);
+	assert_none("no stack has a frame that matches the filter");
+}
+
+/* Two places in the same function, with the same name in a table. */
+static void test_rows_are_told_apart(void **state)
+{
+	const struct fact_name name = { .function = "make_node" }, one = { .function = "from_one" }, other = { .function = "from_other" };
+	const struct fact_name *const names[] = { &name, &one, &other };
+	struct top_row rows[2] = { { .stack = STACKS }, { .stack = STACKS + 1 } };
+	struct apart apart[2];
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct fact f = info(MMT_FRAME);
+
+		f.frame.number = i;
+		f.frame.pc = 0x1000 + i;
+		take(&f);
+		f = info(MMT_NAMES);
+		f.names.frame = i;
+		f.names.all = names[i];
+		f.names.n = 1;
+		take(&f);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		struct fact f = info(MMT_NODE);
+
+		f.node.number = 2 * i + 1;
+		f.node.frame = i + 1;
+		take(&f);
+		f.node.number = 2 * i + 2;
+		f.node.caller = 2 * i + 1;
+		f.node.frame = 0;
+		take(&f);
+		f = info(MMT_STACK);
+		f.stack.number = STACKS + i;
+		f.stack.node = 2 * i + 2;
+		f.stack.tag = FACT_NONE;
+		take(&f);
+	}
+	assert_int_equal(screen_text_apart(&ledger, rows, 2, apart), 0);
+	for (size_t i = 0; i < 2; i++) {
+		cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+		assert_int_equal(screen_text_row(&sb, &top, &ledger, &rows[i], &apart[i], 120), 0);
+		if (!strstr(strbuf_str(&sb), i ? "make_node from from_other" : "make_node from from_one"))
+			fail_msg("%s", strbuf_str(&sb));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +451,8 @@ int main(void)
 		TEST(filter_is_applied),
 		TEST(input_that_is_cancelled_or_too_long),
 		TEST(pause_help_quit),
+		TEST(a_screen_without_rows_says_why),
+		TEST(rows_are_told_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,11 +88,49 @@ static void inside(void **state)
 	assert_true(m.emit && m.flags == 0);
 }
 
-/* The entry was lost, or the function was called before it was probed. */
+/* The entry was lost: something has been allocated nevertheless. */
 static void a_return_alone(void **state)
 {
+	struct uprobe_meaning m;
+
 	(void)state;
+	m = hit(&site_realloc, 2, false, 1000);
+	assert_true(m.emit && m.flags == RECORD_UNOPENED && !m.has_call);
+	/* the function has jumped to it */
 	assert_false(hit(&site_realloc, 2, false, 1000).emit);
+	assert_true(hit(&site_realloc, 2, false, 1100).emit);
+}
+
+/* Its beginning is forgotten in the middle, as that of any call: also one that begins where another has ended. */
+static void a_loss_in_the_middle(void **state)
+{
+	struct uprobe_meaning m;
+
+	(void)state;
+	(void)hit(&site_realloc, 2, true, 1000);
+	assert_true(hit(&site_realloc, 2, false, 1000).flags == RECORD_CLOSES);
+	(void)hit(&site_realloc, 2, true, 1000);
+	uprobe_calls_forget(&calls);
+	m = hit(&site_realloc, 2, false, 1000);
+	assert_true(m.emit && m.flags == RECORD_UNOPENED);
+	assert_int_equal(calls.dropped, 1);
+}
+
+/* There is no room for a call that begins where another one has ended: its return is not that of the other one. */
+static void no_room(void **state)
+{
+	const struct call other = { .sp = 5000, .family = 1 };
+	uint16_t open = NO_CALL;
+	bool tail;
+
+	(void)state;
+	(void)hit(&site_realloc, 2, true, 1000);
+	assert_true(hit(&site_realloc, 2, false, 1000).flags == RECORD_CLOSES);
+	for (struct call c = other; calls_open(&calls.calls, &open, &c, &tail);)
+		c.sp -= 8;
+	(void)hit(&site_realloc, 2, true, 1000);
+	assert_int_equal(calls.dropped, 1);
+	assert_true(hit(&site_realloc, 2, false, 1000).flags == RECORD_UNOPENED);
 }
 
 /* Left by longjmp: forgotten when the stack is above it; and with its thread. */
@@ -101,7 +139,7 @@ static void left(void **state)
 	(void)state;
 	(void)hit(&site_realloc, 2, true, 1000);
 	assert_true(hit(&site_malloc, 1, false, 1100).emit);
-	assert_false(hit(&site_realloc, 2, false, 1000).emit);
+	assert_true(hit(&site_realloc, 2, false, 1000).flags == RECORD_UNOPENED);
 	(void)hit(&site_realloc, 2, true, 1000);
 	assert_int_equal(uprobe_calls_threads(&calls), 1);
 	uprobe_calls_end(&calls, TID);
@@ -116,6 +154,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_jump, set_up, clean_up),
 		cmocka_unit_test_setup_teardown(inside, set_up, clean_up),
 		cmocka_unit_test_setup_teardown(a_return_alone, set_up, clean_up),
+		cmocka_unit_test_setup_teardown(a_loss_in_the_middle, set_up, clean_up),
+		cmocka_unit_test_setup_teardown(no_room, set_up, clean_up),
 		cmocka_unit_test_setup_teardown(left, set_up, clean_up),
 	};
 

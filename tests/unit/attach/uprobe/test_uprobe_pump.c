@@ -86,6 +86,61 @@ static void assert_no_more(void)
 	assert_null(ring_peek(&u.shared->ring));
 }
 
+/* So much was lost until the kernel's next record, that of a thread's end. */
+static void put_after_loss(uint32_t lost)
+{
+	const struct uprobe_head h = { .tid = 7, .kind = UPROBE_THREAD_END, .time_ns = 5, .lost = lost };
+	const uint64_t length = sizeof(h);
+
+	memcpy(records + producer, &length, HEADER);
+	memcpy(records + producer + HEADER, &h, sizeof(h));
+	producer += HEADER + sizeof(h);
+}
+
+static void assert_lost(int64_t n, uint32_t unseen_ends)
+{
+	const struct record *rec = ring_peek(&u.shared->ring);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->kind, RECORD_LOST);
+	assert_int_equal(rec->value, n);
+	assert_int_equal(rec->site, unseen_ends);
+	ring_consume(&u.shared->ring, rec);
+}
+
+static void assert_thread_ends(void)
+{
+	const struct record *rec = ring_peek(&u.shared->ring);
+
+	assert_non_null(rec);
+	assert_int_equal(rec->kind, RECORD_THREAD_END);
+	ring_consume(&u.shared->ring, rec);
+}
+
+/* Each loss is a record of its own, in its place, however soon it follows another one. */
+static void each_loss(void **state)
+{
+	(void)state;
+	control.unfollowed = 0;
+	put_after_loss(0);
+	put_after_loss(3);
+	put_after_loss(3);
+	put_after_loss(4);
+	uprobe_pump(&u, UPROBE_ALL);
+	assert_thread_ends();
+	assert_lost(3, 0);
+	assert_thread_ends();
+	assert_thread_ends();
+	assert_lost(1, 0);
+	assert_thread_ends();
+	control.unfollowed = 1; /* a call whose end will not be seen */
+	put_after_loss(5);
+	uprobe_pump(&u, UPROBE_ALL);
+	assert_lost(1, 1);
+	assert_thread_ends();
+	assert_no_more();
+}
+
 static void as_the_kernel_reports_them(void **state)
 {
 	(void)state;
@@ -172,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(when_records_are_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(when_they_come_in_another_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_before_all_is_read, setup, teardown),
+		cmocka_unit_test_setup_teardown(each_loss, setup, teardown),
 		cmocka_unit_test_setup_teardown(once_there_is_space, setup, teardown),
 	};
 

@@ -4,6 +4,7 @@
  * as its documentation and comments describe it, without any of our shortcuts.
  */
 #include "heap/reach/reach.h"
+#include "heap/reach/roots.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -479,6 +480,34 @@ static void test_doubts_of_shared_memory(void **state)
 	heap_free(h);
 }
 
+#define CODE 0x7f1000000000
+
+/* In code that was made at run time an address is a part of an instruction; in other memory it is aligned. */
+static void test_addresses_in_made_code(void **state)
+{
+	struct heap *h = heap_new();
+	void *code = example_map(&h->m, CODE, ROOT_MAX + 0x2000, "rwxp", ""),
+	     *data = example_map(&h->m, CODE + 0x1000000, 0x1000, "rw-p", "");
+	const size_t in_code = add(h, 24), between = add(h, 24), in_data = add(h, 24);
+	const taddr values[] = { addr(h, in_code), addr(h, between), addr(h, in_data) };
+	struct pointer *found;
+	size_t n, total;
+
+	(void)state;
+	memcpy((char *)code + 0x102, &values[0], 8);		/* movabs $..., %rax */
+	memcpy((char *)code + ROOT_MAX - 3, &values[1], 8);	/* in two of the ranges that are searched */
+	memcpy((char *)data + 0x102, &values[2], 8);
+	run(h);
+	expect(h, in_code, VERDICT_REACHABLE);
+	expect(h, between, VERDICT_REACHABLE);
+	expect(h, in_data, VERDICT_DEFINITE);
+	assert_int_equal(reach_who_points(&h->in, values[0], 10, &found, &n, &total), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(found[0].at, CODE + 0x102);
+	free(found);
+	heap_free(h);
+}
+
 /*
  * A piece, a hole, a mapping without rights; the part of a hole beyond a mapping belongs to the next mapping.
  */
@@ -728,7 +757,7 @@ static void test_headers_are_recognised(void **state)
 	assert_int_equal(h->r.nheaders, 1);
 	assert_int_equal(h->r.headers[0].distance, 16);
 	assert_int_equal(h->r.headers[0].blocks, 300);
-	doubts_of(h, &h->r, "300 blocks are only pointed at 16 bytes behind", &said);
+	doubts_of(h, &h->r, "nothing points to the beginning of 300 blocks, but something to 16 bytes behind it in each", &said);
 	assert_true(said);
 	h->in.heuristics = REACH_ALL;
 	run(h);
@@ -845,6 +874,7 @@ int main(void)
 		cmocka_unit_test(test_doubts),
 		cmocka_unit_test(test_doubts_of_shared_memory),
 		cmocka_unit_test(test_unseen_parts_of_shares),
+		cmocka_unit_test(test_addresses_in_made_code),
 		cmocka_unit_test(test_headers_are_recognised),
 		cmocka_unit_test(test_no_headers),
 		cmocka_unit_test(test_two_headers),

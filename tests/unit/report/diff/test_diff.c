@@ -18,7 +18,7 @@
 
 #include "report/csv/out_csv.h"
 #include "report/folded/out_folded.h"
-#include "report/json/out_diff_json.h"
+#include "report/json/out_json.h"
 #include "report/text/out_diff_text.h"
 
 #define HOSTILE "evil\x1b[2J\"\n\xff;,\1\2"
@@ -371,9 +371,9 @@ static void rates_are_compared(void **state)
  */
 static void what_fills_up_is_compared_at_equal_times(void **state)
 {
-	static struct growth_point filled[] = { { 5, 50000 }, { 10, 100000 }, { 60, 120000 } };
-	static struct growth_point leaked[] = { { 5, 10000 }, { 10, 20000 }, { 60, 120000 } };
-	static struct growth_point short_run[] = { { 5, 50000 }, { 10, 100000 } };
+	static struct growth_point filled[] = { { 5, 50000, 0 }, { 10, 100000, 0 }, { 60, 120000, 0 } };
+	static struct growth_point leaked[] = { { 5, 10000, 0 }, { 10, 20000, 0 }, { 60, 120000, 0 } };
+	static struct growth_point short_run[] = { { 5, 50000, 0 }, { 10, 100000, 0 } };
 	struct summary old, new;
 	struct diff d;
 
@@ -464,14 +464,14 @@ static void for_programs(void **state)
 		       "\"seconds\": 10.000000, \"live_blocks\": 27, \"live_bytes\": 20596},\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\n  {\"change\": \"grew\", \"family\": \"libc\", \"tag\": "
 						"null, \"old_blocks\": 2, \"old_bytes\": 2000, "
-						"\"new_blocks\": 20, \"new_bytes\": 20000, \"wrappers\": 0, "
+						"\"new_blocks\": 20, \"new_bytes\": 20000, \"number\": 1, \"name\": \"grew svc.c:20000\", \"wrappers\": 0, "
 						"\"stack_end\": \"whole\", \"stack\": [\n"));
 	assert_non_null(strstr(strbuf_str(&sb),
 			       "\"function\": \"evil\\u001b[2J\\\"\\n\xef\xbf\xbd;,\\u0001\\u0002\""));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",1,30000,0,0,\"went\",\"svc.c\",30000,"
-						"\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"\"\r\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"went\",\"libc\",\"\",1,30000,0,0,,\"went svc.c:30000\",\"went\",\"svc.c\",30000,"
+						"\"/usr/bin/svc\",\"0x7530\",\"went < main\",\"unknown\",\"false\","));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
 	assert_string_equal(
@@ -562,11 +562,11 @@ static void objects_in_words(void **state)
 	assert_int_equal(out_diff_json(&d, 0, &sb), 0);
 	assert_non_null(strstr(strbuf_str(&sb),
 			       "\"ref_changes\": [\n  {\"change\": \"grew\", \"family\": \"dict\", "
-			       "\"old_objects\": 509, \"new_objects\": 529, \"wrappers\": 0, "));
+			       "\"old_objects\": 509, \"new_objects\": 529, \"number\": 1, \"name\": \"birth svc+0x1\", \"wrappers\": 0, "));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_csv(&d, 0, &sb), 0);
-	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",509,0,529,0,\"birth\",\"\",0,\"/old/"
-						"svc\",\"0x1\",\"birth\",\"\"\r\n"));
+	assert_non_null(strstr(strbuf_str(&sb), "\r\n\"grew\",\"dict\",,,,,,1,\"birth svc+0x1\",\"birth\",\"\",0,\"/old/"
+						"svc\",\"0x1\",\"birth\",,,,,509,529\r\n"));
 	strbuf_reset(&sb);
 	assert_int_equal(out_diff_folded(&d, 0, &sb), 0);
 	assert_string_equal(strbuf_str(&sb), "birth 509 529\nleak 0 14\n");

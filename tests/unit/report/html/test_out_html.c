@@ -113,7 +113,7 @@ static void names_are_never_markup(void **state)
 /* The ends of a level line are kept, and where it is left. */
 static void series_are_as_short_as_can_be(void **state)
 {
-	struct growth_point series[] = { { 1, 0 }, { 2, 0 }, { 3, 0 }, { 4, 7 }, { 5, 7 }, { 6, 7 }, { 7, 7 } };
+	struct growth_point series[] = { { 1, 0, 0 }, { 2, 0, 0 }, { 3, 0, 0 }, { 4, 7, 0 }, { 5, 7, 0 }, { 6, 7, 0 }, { 7, 7, 0 } };
 	struct summary s;
 	char *data;
 

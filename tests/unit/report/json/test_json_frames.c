@@ -55,7 +55,7 @@ static void the_same_frame_has_one_number(void **state)
 	json_frames_init(&f);
 	assert_numbers(&f, frames, 5, "0 1 0 2 3 ");
 	assert_tables(&f, "{\"frames\": [\n16,1,2,0,0,0,\n32,1,2,0,0,0,\n16,1,2,0,0,1,\n16,1,2,0,7,0],\n"
-			  "\"strings\": [0,0,\"\",\n0,0,\"" MODULE "\",\n0,0,\"f\"],\n\"modules\": [\n\"" MODULE "\",\"\"]");
+			  "\"strings\": [0,0,\"\",0,\n0,0,\"" MODULE "\",0,\n0,0,\"f\",0],\n\"modules\": [\n\"" MODULE "\",\"\"]");
 }
 
 /* A module that was replaced by another one of the same path has two build ids. */
@@ -72,7 +72,7 @@ static void modules_with_their_build_ids(void **state)
 	json_frames_init(&f);
 	assert_numbers(&f, frames, 4, "0 1 2 3 ");
 	assert_tables(&f, "{\"frames\": [\n0,1,0,0,0,0,\n0,1,0,0,0,0,\n0,1,0,0,0,0,\n4,0,0,0,0,0],\n"
-			  "\"strings\": [0,0,\"\",\n0,0,\"" MODULE "\"],\n"
+			  "\"strings\": [0,0,\"\",0,\n0,0,\"" MODULE "\",0],\n"
 			  "\"modules\": [\n\"" MODULE "\",\"aa\",\n\"" MODULE "\",\"bb\"]");
 }
 
@@ -82,7 +82,7 @@ static void nothing(void **state)
 
 	(void)state;
 	json_frames_init(&f);
-	assert_tables(&f, "{\"frames\": [],\n\"strings\": [0,0,\"\"],\n\"modules\": []");
+	assert_tables(&f, "{\"frames\": [],\n\"strings\": [0,0,\"\",0],\n\"modules\": []");
 }
 
 /* The offset; without a module the address in the process; what a double cannot hold is a string. */
@@ -99,7 +99,7 @@ static void addresses(void **state)
 	json_frames_init(&f);
 	assert_numbers(&f, frames, 3, "0 1 2 ");
 	assert_tables(&f, "{\"frames\": [\n16,1,0,0,0,0,\n139637976727569,0,0,0,0,0,\n"
-			  "\"0xffffffffff600400\",0,0,0,0,0],\n\"strings\": [0,0,\"\",\n0,0,\"" MODULE "\"],\n"
+			  "\"0xffffffffff600400\",0,0,0,0,0],\n\"strings\": [0,0,\"\",0,\n0,0,\"" MODULE "\",0],\n"
 			  "\"modules\": [\n\"" MODULE "\",\"\"]");
 }
 
@@ -107,7 +107,8 @@ static void addresses(void **state)
 static void strings_share_their_ends(void **state)
 {
 	const struct summary_frame frames[] = {
-		{ .function = "shop::remove(int)" }, { .function = "shop::add(int)" },
+		{ .function = "shop::remove(int)", .linkage = "_ZN4shop6removeEi" },
+		{ .function = "shop::add(int)", .linkage = "_ZN4shop3addEi" },
 		{ .function = "shop::add" }, { .function = "aa" }, { .function = "a" },
 	};
 	struct json_frames f;
@@ -116,8 +117,8 @@ static void strings_share_their_ends(void **state)
 	json_frames_init(&f);
 	assert_numbers(&f, frames, 5, "0 1 2 3 4 ");
 	assert_tables(&f, "{\"frames\": [\n0,0,5,0,0,0,\n0,0,4,0,0,0,\n0,0,3,0,0,0,\n0,0,2,0,0,0,\n0,0,1,0,0,0],\n"
-			  "\"strings\": [0,0,\"\",\n0,0,\"a\",\n1,0,\"a\",\n0,0,\"shop::add\",\n9,0,\"(int)\",\n"
-			  "6,5,\"remove\"],\n\"modules\": []");
+			  "\"strings\": [0,0,\"\",0,\n0,0,\"a\",0,\n1,0,\"a\",0,\n0,0,\"shop::add\",0,\n9,0,\"(int)\",9,\n"
+			  "6,5,\"remove\",12],\n\"modules\": []");
 }
 
 /* What is shared ends where a character ends: else the rest would not be UTF-8. */
@@ -132,7 +133,7 @@ static void characters_stay_whole(void **state)
 	json_frames_init(&f);
 	assert_numbers(&f, frames, 3, "0 1 2 ");
 	assert_tables(&f, "{\"frames\": [\n0,0,1,0,0,0,\n0,0,2,0,0,0,\n0,0,3,0,0,0],\n"
-			  "\"strings\": [0,0,\"\",\n0,0,\"a\xc3\xa4z\",\n1,1,\"\xc3\xbc\",\n1,1,\"\xc4\xbc\"],\n\"modules\": []");
+			  "\"strings\": [0,0,\"\",0,\n0,0,\"a\xc3\xa4z\",0,\n1,1,\"\xc3\xbc\",0,\n1,1,\"\xc4\xbc\",0],\n\"modules\": []");
 }
 
 /* So that one string can be had without all those before it. */

@@ -32,7 +32,7 @@ static void empty_lists(void **state)
 	assert_non_null(strstr(strbuf_str(&sb), "\"lost\": {}"));
 	assert_non_null(
 		strstr(strbuf_str(&sb),
-		       "\"groups\": [],\n\"refs\": [],\n\"ref_totals\": [],\n\"double_frees\": [],\n"));
+		       "\"groups\": [],\n\"refs\": [],\n\"families\": [],\n\"rows\": [],\n\"ref_rows\": [],\n\"double_frees\": [],\n"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"suppressions_used\": [],\n\"notes\": []}\n"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
@@ -40,7 +40,7 @@ static void empty_lists(void **state)
 
 static void no_infinity(void **state)
 {
-	struct growth_point point = { (double)NAN, 1 };
+	struct growth_point point = { (double)NAN, 1, 0 };
 	struct strbuf sb = STRBUF_INIT;
 	struct summary s;
 
@@ -55,9 +55,9 @@ static void no_infinity(void **state)
 	assert_int_equal(out_json(&s, 0, &sb), 0);
 	assert_non_null(strstr(
 		strbuf_str(&sb),
-		"\"bytes_per_minute\": 0.000000, \"since_s\": 0.000000}, \"series\": [[0.000000, 1]]"));
+		"\"bytes_per_minute\": 0.000000, \"between\": [null, null], \"since_s\": 0.000000, \"replaced_per_minute\": 0.000000}, \"series\": [[0.000000, 1]]"));
 	assert_non_null(strstr(strbuf_str(&sb), "\"seconds\": 0.000000"));
-	assert_non_null(strstr(strbuf_str(&sb), "\"stopped_seconds\": 0.000000"));
+	assert_non_null(strstr(strbuf_str(&sb), "\"stopped_s\": 0.000000"));
 	strbuf_fini(&sb);
 	summary_fini(&s);
 }

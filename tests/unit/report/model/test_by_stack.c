@@ -42,7 +42,7 @@ static size_t group(taddr pc, enum verdict verdict, uint64_t blocks)
 	};
 
 	for (size_t i = 0; i < POINTS; i++)
-		series[i] = (struct growth_point){ (double)i + 1, g.bytes * (i + 1) / POINTS };
+		series[i] = (struct growth_point){ (double)i + 1, g.bytes * (i + 1) / POINTS, 0 };
 	for (size_t i = 0; i < s.ngroups && !g.split; i++)
 		if (s.groups[i].stack.frames[0].pc == pc) {
 			g.split = true;
@@ -121,6 +121,22 @@ static void the_young_ones_belong_to_the_leak(void **state)
 	assert_part(of(definite), VERDICT_REACHABLE, 11);
 	assert_false(of(definite)->split);
 	assert_int_equal(summary_section(&b.view, of(definite)), SUMMARY_LOST);
+}
+
+/* What one of its groups has replaced, the row has. */
+static void what_is_replaced_is_added_up(void **state)
+{
+	const size_t definite = group(1, VERDICT_DEFINITE, 80), reachable = group(1, VERDICT_REACHABLE, 8);
+
+	(void)state;
+	for (size_t i = 0; i < s.groups[reachable].npoints; i++)
+		s.groups[reachable].series[i].older = 1000 - i;
+	make();
+	assert_ptr_equal(of(definite), of(reachable));
+	assert_true(of(definite)->npoints > 8);
+	for (size_t i = 0; i < of(definite)->npoints; i++)
+		assert_int_equal(of(definite)->series[i].older, 1000 - i);
+	assert_true(of(definite)->growth.replaced_per_minute > 0);
 }
 
 /* The group's blocks are those of a sample by bytes, one in @interval, of which each stands for its share. */
@@ -357,11 +373,34 @@ static void nothing_twice(void **state)
 	assert_true(b.view.ngroups < s.ngroups);
 }
 
+/* A damaged trace, or one that was made: more hangs on a group than it has, and is lost with what is not lost. */
+static void more_hangs_than_there_is(void **state)
+{
+	const struct summary_group *row;
+	size_t definite, reachable, alone, unlost;
+
+	(void)state;
+	definite = group(1, VERDICT_DEFINITE, 8);
+	reachable = group(1, VERDICT_REACHABLE, 500);
+	alone = group(2, VERDICT_REACHABLE, 5);
+	unlost = group(2, VERDICT_UNKNOWN, 6);
+	hang(definite, reachable, 40000);
+	hang(alone, unlost, 90);
+	summary_sort(&s);
+	assert_int_equal(by_stack_make(&s, &b), 0);
+	for (size_t i = 0; i < b.view.ngroups; i++) {
+		row = &b.view.groups[i];
+		for (size_t k = 0; k < row->npoints; k++)
+			assert_true(row->series[k].bytes <= 10 * (8 + 500 + 5 + 6));
+	}
+}
+
 int main(void)
 {
 #define stack_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
 	const struct CMUnitTest tests[] = {
 		stack_test(the_young_ones_belong_to_the_leak),
+		stack_test(what_is_replaced_is_added_up),
 		stack_test(a_row_of_a_sample),
 		stack_test(a_row_that_grows_by_chance),
 		stack_test(a_cache_is_a_row_of_its_own),
@@ -372,6 +411,7 @@ int main(void)
 		stack_test(what_is_older_is_not_counted),
 		stack_test(what_is_not_lost_yet_grows_too),
 		stack_test(nothing_twice),
+		stack_test(more_hangs_than_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "report/ledger/series.h"
+#include "report/model/words.h"
 
 #define BLOCK 100
 
@@ -50,8 +51,8 @@ static struct growth play_blocks(course *f, double seconds, double blocks)
 	}
 	assert_int_equal(series_advance(&s, end_us, held * BLOCK), 0);
 	for (uint32_t i = 0; i < s.n; i++)
-		points[i] = (struct growth_point){ (i + 1) * series_span_us(&s) / 1e6, series_point(&s, i) };
-	points[s.n] = (struct growth_point){ seconds, held * BLOCK };
+		points[i] = (struct growth_point){ (i + 1) * series_span_us(&s) / 1e6, series_point(&s, i), 0 };
+	points[s.n] = (struct growth_point){ seconds, held * BLOCK, 0 };
 	frees += allocs * (turnover - 1);
 	growth_classify(points, s.n + 1, seconds, allocs * turnover, frees, &out);
 	series_fini(&s);
@@ -230,7 +231,7 @@ static void replaced(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 40; i++)
-		points[i] = (struct growth_point){ (double)i + 1, 64000 };
+		points[i] = (struct growth_point){ (double)i + 1, 64000, 0 };
 	growth_classify(points, 40, 40, 50000, 49000, &g);
 	assert_int_equal(g.shape, GROWTH_ONCE);
 	growth_see_ages(&g, 40, 49000, 1000, 39);
@@ -257,7 +258,7 @@ static void falls_after_a_flush(void **state)
 
 	(void)state;
 	for (int i = 0; i < 22; i++)
-		points[i] = (struct growth_point){ (i + 1) / 2., i < 3 ? 8000 : i == 3 ? 2560 : 1552 };
+		points[i] = (struct growth_point){ (i + 1) / 2., i < 3 ? 8000 : i == 3 ? 2560 : 1552, 0 };
 	growth_classify(points, 22, 11, 300, 200, &g);
 	assert_int_equal(g.shape, GROWTH_FALLS);
 	assert_float_equal(g.bytes_per_minute, (1552 - 2560) / 9. * 60, 0.01);
@@ -276,7 +277,7 @@ static void a_staircase_grows(void **state)
 	for (size_t spike = 0; spike < 23; spike++) {
 		for (size_t i = 0; i < 24; i++)
 			p[i] = (struct growth_point){ 0.1 * (double)(i + 1),
-						      100 * ((i + 1) / 2) + (i == spike ? 300 : 0) };
+						      100 * ((i + 1) / 2) + (i == spike ? 300 : 0), 0 };
 		growth_classify(p, 24, 2.4, 156, 144, &g);
 		if (g.shape != GROWTH_GROWS && g.shape != GROWTH_SLOWS)
 			fail_msg("%s with others at %zu", growth_name(g.shape), spike);
@@ -291,7 +292,7 @@ static void a_moment_is_no_height_to_fall_from(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 24; i++)
-		p[i] = (struct growth_point){ 0.1 * (double)(i + 1), i == 7 ? 800 : 500 };
+		p[i] = (struct growth_point){ 0.1 * (double)(i + 1), i == 7 ? 800 : 500, 0 };
 	growth_classify(p, 24, 2.4, 77, 72, &g);
 	assert_int_equal(g.shape, GROWTH_LEVEL);
 	p[8].bytes = 800;
@@ -307,7 +308,7 @@ static void more_than_before_a_flush(void **state)
 
 	(void)state;
 	for (int i = 0; i < 24; i++)
-		points[i] = (struct growth_point){ i + 1, i < 18 ? 3800 : i == 18 ? 1300 : 1300 + 2600 * (i - 18) };
+		points[i] = (struct growth_point){ i + 1, i < 18 ? 3800 : i == 18 ? 1300 : 1300 + 2600 * (i - 18), 0 };
 	growth_classify(points, 24, 24, 100, 60, &g);
 	assert_int_equal(g.shape, GROWTH_UNKNOWN);
 }
@@ -345,7 +346,7 @@ static void too_short_to_say(void **state)
 
 static void nothing_at_all(void **state)
 {
-	static const struct growth_point zeros[40], one = { 0, 5 };
+	static const struct growth_point zeros[40], one = { 0, 5, 0 };
 	struct growth g;
 
 	(void)state;
@@ -374,7 +375,7 @@ static void any_numbers(void **state)
 
 		for (size_t i = 0; i < n; i++) {
 			now += rnd() * (rnd() < 0.2 ? 0 : 10);
-			points[i] = (struct growth_point){ now, rnd() < 0.3 ? 0 : rng >> (int)(rnd() * 64) };
+			points[i] = (struct growth_point){ now, rnd() < 0.3 ? 0 : rng >> (int)(rnd() * 64), 0 };
 		}
 		growth_classify(points, n, now, rng >> 32, rng & 0xffff, &g);
 		assert_true(isfinite(g.bytes_per_minute) && isfinite(g.since_s));
@@ -387,7 +388,7 @@ static void names(void **state)
 {
 	(void)state;
 	assert_string_equal(growth_name(GROWTH_LEVEL), "level");
-	assert_string_equal(growth_text(GROWTH_LEVEL), "levelled off");
+	assert_string_equal(words_growth(GROWTH_LEVEL), "levelled off");
 	assert_string_equal(growth_name(GROWTH_FALLS), "falls");
 }
 

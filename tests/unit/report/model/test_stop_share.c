@@ -64,9 +64,27 @@ static void never_more_than_all_the_time(void **state)
 	assert_true(stop_share_first(&run, &s) && s.stopped_s == 1);
 }
 
+/* Whatever the others do; a budget promises something else. */
+static void of_the_worst(void **state)
+{
+	struct stop_share s;
+
+	(void)state;
+	run = (struct summary_run){ .seconds = 10, .stopped_seconds = 9, .thread_seconds = 300, .worst_seconds = 9 };
+	run.worst_stopped = 8;
+	assert_true(stop_share_of_worst(&run, &s) && s.threads == 1 && s.stopped_s == 8 && s.time_s == 9);
+	run.worst_stopped = 10;
+	assert_true(stop_share_of_worst(&run, &s) && s.stopped_s == 9);
+	run.mode = "sampled";
+	assert_false(stop_share_of_worst(&run, &s));
+	run = (struct summary_run){ .seconds = 10, .stopped_seconds = 9, .thread_seconds = 300 };
+	assert_false(stop_share_of_worst(&run, &s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(of_the_worst),
 		cmocka_unit_test_setup(of_those_that_hit_traps, begin),
 		cmocka_unit_test_setup(of_all, begin),
 		cmocka_unit_test_setup(not_known, begin),

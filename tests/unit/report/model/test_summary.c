@@ -51,7 +51,7 @@ static void series_and_double_frees_are_copied(void **state)
 	struct summary s;
 	char name[] = "worker", linkage[] = "_Zworker";
 	struct summary_frame frame = { .pc = 1, .function = name, .linkage = linkage };
-	struct growth_point series[] = { { 1, 100 }, { 2, 200 } };
+	struct growth_point series[] = { { 1, 100, 0 }, { 2, 200, 0 } };
 	struct summary_twice twice = { .family = name, .count = 3, .second = { &frame, 1, STACK_CUT },
 				       .alloc = { &frame, 1, STACK_WHOLE } };
 

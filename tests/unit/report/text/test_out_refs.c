@@ -86,7 +86,7 @@ static const char tables_of_families[] =
 	"                objects      net   live  growth                  acquired by\n"
 	"live, but not growing\n"
 	"  [inode 1]          42     1..6   4.7%  levelled off 8m ago     dict_new "
-	"libglust...so.0.0.1+0x1000\n"
+	"libglusterfs.so.0.0.1+0x1000\n"
 	"  [inode 2]           1        3         older than the watch    (no stack)\n";
 
 static const char inodes[] =

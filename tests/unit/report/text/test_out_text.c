@@ -245,6 +245,40 @@ static void shapes_read_differently(void **state)
 	}
 }
 
+/* What came for older blocks, and how many of these had no known size: in the sentence that says how it grows. */
+static void growth_is_net(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	add_groups(&s, GROWTH_GROWS, 0, 1);
+	s.groups[0].growth.bytes_per_minute = 1 << 20;
+	s.groups[0].growth.replaced_per_minute = 3 << 20;
+	s.totals.live_blocks = 100;
+	s.totals.unmatched_frees = s.totals.older_blocks = 500;
+	s.totals.older_bytes = 5 << 20;
+	assert_says(&s, "growing by 1.0 MiB/min net: 4.0 MiB/min allocated, 3.0 MiB/min of older blocks freed\n");
+	assert_says(&s, "\n    grows by 1.0 MiB/min, besides 3.0 MiB/min that replaces older blocks\n");
+	assert_says(&s, ", 500 of blocks older than the watch (5.0 MiB)\n");
+	s.totals.unmatched_frees += 10;
+	assert_says(&s, " of older blocks freed\n");
+	s.totals.unmatched_frees++;
+	assert_says(&s, " of older blocks freed; 11 older blocks of unknown size were freed, which may be replaced by "
+			"these\n");
+	assert_says(&s, ", 511 of blocks older than the watch (5.0 MiB, and 11 of unknown size)\n");
+	s.groups[0].growth = (struct growth){ GROWTH_LEVEL, 0, 3, 3 << 20, true };
+	assert_says(&s, "not growing now: 3.0 MiB/min allocated, as much of older blocks freed\n");
+	/* without verdicts it may be a leak beside older blocks that went */
+	assert_says(&s, "perhaps growing\n");
+	assert_says(&s, "  may replace older  ");
+	s.run.verdicts.known = true;
+	assert_says(&s, "  replaces older  ");
+	assert_says(&s, "\n    does not grow: 3.0 MiB/min replaces older blocks\n");
+	summary_fini(&s);
+}
+
 static void long_names_are_cut_in_the_table_only(void **state)
 {
 	static char name[3000], file[300];
@@ -267,12 +301,30 @@ static void long_names_are_cut_in_the_table_only(void **state)
 	assert_non_null(strstr(row, "\xc3\xbc...\xc3\xbc"));
 	assert_non_null(strstr(row, "\xc3\xbc:123456"));
 	assert_non_null(strstr(row + strlen(row) + 1, name));
-	assert_true(count(row, "\xc3\xbc") < 40);
+	assert_true(count(row, "\xc3\xbc") < 72);
 	free(text);
 	summary_fini(&s);
 }
 
-/* Of a function without a source line, and beside a tag: its name is preferred to the module and offset. */
+/* Of two rows of the same function: as long as there is room, both names are whole. */
+static void names_are_whole_where_there_is_room(void **state)
+{
+	struct summary_frame one[] = { { .pc = 1, .function = "mosquitto_strdup" }, { .pc = 2, .function = "db__message_store" } },
+			     other[] = { { .pc = 1, .function = "mosquitto_strdup" }, { .pc = 3, .function = "db__message_insert" } };
+	struct summary s;
+
+	(void)state;
+	summary_init(&s);
+	s.run.seconds = 60;
+	s.run.verdicts.known = true;
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 2, .stack = { one, 2 }, .verdict = VERDICT_DEFINITE });
+	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { other, 2 }, .verdict = VERDICT_DEFINITE });
+	assert_says(&s, " mosquitto_strdup from db__message_store ");
+	assert_says(&s, " mosquitto_strdup from db__message_insert ");
+	summary_fini(&s);
+}
+
+/* Of a function without a source line: its name, and behind it the module and offset, as there is room. */
 static void a_name_goes_before_an_offset(void **state)
 {
 	struct summary_frame frame = { .pc = 1, .function = "inode_table_prune_all",
@@ -285,10 +337,10 @@ static void a_name_goes_before_an_offset(void **state)
 	summary_add_group(&s, &(struct summary_group){ .blocks = 1, .bytes = 1, .stack = { &frame, 1 },
 						       .tag = "gf_common_mt_inode_ctx",
 						       .growth = { GROWTH_FALLS, 0, 0 } });
-	assert_says(&s, "  rose and fell           inode_table_prune_all <gf_common...node_ctx>\n");
+	assert_says(&s, "  rose and fell           inode_table_prune_all libglusterfs.so.0+0x35143 <gf_common_mt_inode_ctx>\n");
 	assert_says(&s, "\n    rose and fell\n");
 	s.groups[0].stack.frames[0].function = NULL;
-	assert_says(&s, "  rose and fell           libglusterfs.so.0+0x35143 <gf_common...node_ctx>\n");
+	assert_says(&s, "  rose and fell           libglusterfs.so.0+0x35143 <gf_common_mt_inode_ctx>\n");
 	s.groups[0].stack.frames[0].function = "get";
 	s.groups[0].tag = NULL;
 	assert_says(&s, "  rose and fell           get libglusterfs.so.0+0x35143\n");
@@ -322,7 +374,7 @@ static void the_leak_goes_on_in_another_row(void **state)
 	assert_says(&s, "  definite  levelled off  job_new 0x1\n");
 	s.groups[0].growth.shape = GROWTH_ONCE;
 	assert_says(&s, "  definite  levelled off  job_new 0x1\n");
-	s.groups[0].growth = (struct growth){ GROWTH_SLOWS, 60, 0 };
+	s.groups[0].growth = (struct growth){ GROWTH_SLOWS, 60, 0, 0, false };
 	assert_says(&s, "  definite  +60 B/min now  job_new 0x1\n");
 	summary_fini(&s);
 }
@@ -330,7 +382,8 @@ static void the_leak_goes_on_in_another_row(void **state)
 static void hostile_numbers(void **state)
 {
 	struct growth_point series[] = {
-		{ -1e300, UINT64_MAX }, { 0, 1 }, { 0.0 / 0.0, 5 }, { 1e300 * 1e300, UINT64_MAX }
+		{ -1e300, UINT64_MAX, 0 }, { 0, 1, UINT64_MAX }, { 0.0 / 0.0, 5, 0 },
+		{ 1e300 * 1e300, UINT64_MAX, 0 }
 	};
 	struct summary s;
 
@@ -347,8 +400,8 @@ static void hostile_numbers(void **state)
 }
 
 /*
- * The stopped share of all threads' time, and of the time of threads that hit traps; older traces do not have
- * it.
+ * The stopped share of all threads' time, of the time of threads that hit traps, and of that of one thread; older
+ * traces do not have them.
  */
 static void shares_of_the_time(void **state)
 {
@@ -363,29 +416,69 @@ static void shares_of_the_time(void **state)
 	s.run.hitting_seconds = 9.9;
 	s.run.hitting_stopped = 2;
 	s.run.hitting = 1;
-	assert_says(&s, "  stopped   2s, 20% of the time (10s) it was slowed by more than that: how long threads waited "
+	assert_says(&s, "  stopped   2s, 20% of the time it was slowed by more than that: how long threads waited "
 			"for another one, or for a processor, is not counted\n");
-	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that\n");
+	assert_says(&s, "the watch slowed the process: a thread was stopped for 2s of 10s (20%), which slows it by more than that\n");
 	s.run.verdicts.census = true;	/* where a budget can be kept */
-	assert_says(&s, "the watch slowed the process: a thread was stopped for 20% of its time, which slows it by more than that; "
+	assert_says(&s, "the watch slowed the process: a thread was stopped for 2s of 10s (20%), which slows it by more than that; "
 			"--engine auto costs less, --budget least\n");
+	s.run.engine = "auto";	/* it came to ptrace */
+	assert_says(&s, "which slows it by more than that; --budget costs less\n");
+	s.run.engine = NULL;
+	s.run.other = "the kernel's probes cannot be had here";
+	assert_says(&s, "which slows it by more than that; --budget costs less\n");
+	s.run.verdicts.census = false;	/* where nothing else can be done */
+	s.totals.allocs = 1;
+	assert_says(&s, "which slows it by more than that\n");
+	s.run.other = NULL;
+	assert_says(&s, "--engine auto costs less, --sample 512K least\n");
+	s.run.frontend = "gdb";
+	assert_says_not(&s, "costs less");
+	s.run.frontend = "ptrace";
+	s.totals.allocs = 0;
+	s.run.verdicts.census = true;
 	s.run.thread_seconds = 1;	/* it was stopped before the watch of it began */
 	assert_says(&s, "  stopped   2s, 100% of the time it was slowed");
 	s.run.thread_seconds = 40;
-	assert_says(&s, "  stopped   2s, 20% of the time of the thread that hit traps (9.9s); "
-			"5.0% of all 4 (40s) it was slowed");
+	assert_says(&s, "  stopped   2s in all 20% (2s of 9.9s) of the thread that hit traps "
+			"5.0% (2s of 40s) of all threads, together: 4 on average it was slowed");
 	s.run.hitting = 2;
-	assert_says(&s, "  stopped   2s, 20% of the time of the 2 threads that hit traps (9.9s); "
-			"5.0% of all 4 (40s) it was slowed by more than that: how long threads waited for another one, or for "
+	assert_says(&s, "  stopped   2s in all 20% (2s of 9.9s) of the 2 threads that hit traps, together "
+			"5.0% (2s of 40s) of all threads, together: 4 on average it was slowed by more than that: how long threads waited for another one, or for "
 			"a processor, is not counted\n");
 	s.run.hitting_stopped = 1;	/* the rest: threads that were interrupted */
-	assert_says(&s, "  stopped   2s, 10% of the time of the 2 threads that hit traps (1s of 9.9s); "
-			"5.0% of all 4 (40s) it was slowed by more than that");
+	assert_says(&s, "  stopped   2s in all 10% (1s of 9.9s) of the 2 threads that hit traps, together "
+			"5.0% (2s of 40s) of all threads, together: 4 on average it was slowed by more than that");
 	s.run.hitting_stopped = 0.4;	/* a sampled run: the sum is that of its budget */
-	assert_says(&s, "  stopped   2s, 5.0% of the time of all 4 threads (40s) it was slowed");
+	assert_says(&s, "  stopped   2s in all 5.0% (2s of 40s) of all threads, together: 4 on average it was slowed");
 	s.run.hitting_stopped = 2;
 	s.run.hitting_seconds = 39;
-	assert_says(&s, "  stopped   2s, 5.0% of the time of all 4 threads (40s) it was slowed");
+	assert_says(&s, "  stopped   2s in all 5.0% (2s of 40s) of all threads, together: 4 on average it was slowed");
+	s.run.stopped_seconds = 0.4;	/* little of all threads' time, and nearly all of one thread's */
+	s.run.worst_seconds = 0.5;
+	s.run.worst_stopped = 0.4;
+	assert_says(&s, "the watch slowed the process: a thread was stopped for 400ms of 500ms (80%), which slows it");
+	assert_says(&s, "  stopped   400ms in all 80% (400ms of 500ms) of the thread that was stopped most "
+			"1.0% (400ms of 40s) of all threads, together: 4 on average");
+	s.run.thread_seconds = 10;	/* one thread, which made its first call late */
+	assert_says(&s, "  stopped   400ms, 4.0% of the time 80% (400ms of 500ms) of the thread that was stopped most ");
+	s.run.worst_seconds = 9.9;
+	assert_says_not(&s, "that was stopped most");
+	s.run.worst_seconds = 0.5;
+	s.run.thread_seconds = 40;
+	s.run.frontend = "uprobe";
+	s.run.probed_seconds = 0.6;
+	assert_says(&s, "of a thread's time the kernel's probes took at least 400ms of 500ms (80%); --budget costs less\n");
+	s.run.other = "ptrace could remove its handler of SIGTRAP";
+	assert_says(&s, "the kernel's probes took at least 400ms of 500ms (80%); --sample 512K costs less\n");
+	assert_says(&s, ", by uprobe, as ptrace could remove its handler of SIGTRAP\n");
+	s.run.engine = "auto";
+	assert_says_not(&s, "handler");
+	s.run.engine = s.run.other = NULL;
+	assert_says(&s, "  stopped   no thread: calls were seen in the kernel, which took at least 600ms of processor time in all "
+			"80% (400ms of 500ms) of the thread that made most calls\n");
+	s.run.worst_seconds = s.run.probed_seconds = 0;
+	assert_says(&s, "  stopped   no thread: calls were seen in the kernel, which takes some microseconds each\n");
 	summary_fini(&s);
 }
 
@@ -550,6 +643,108 @@ static void nothing_kept_and_why(void **state)
 	summary_fini(&s);
 }
 
+/* Nothing was allocated, or nothing is left: what else the kernel knows of the process. */
+static void nothing_kept_but(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	add_memory(&s, 7, (struct memory_point){ .busy_us = 1000000 },
+		   (struct memory_point){ .at_us = 10000000, .busy_us = 1100000, .heap = 155u << 20 });
+	assert_says(&s, "None of the watched functions was called. Either the process did nothing, ");
+	s.memories[0].points[1].busy_us = 16000000;
+	assert_says(&s, "None of the watched functions was called, though the process used 150% of a processor:\n"
+			"it works in memory that it has, or allocates in another way. `mmattach probes -p 7` shows");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says(&s, "was freed.\nmalloc's heap has 155 MiB, though: `mmattach scan -p 7` shows");
+	s.memories[0].points[1].heap = 1u << 20;
+	assert_says_not(&s, "malloc's heap has");
+	summary_fini(&s);
+}
+
+/* Whether functions that could not be watched were called is not known. */
+static void nothing_kept_of_what_was_seen(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_add_probe(&s, &(struct summary_probe){ "libc", "alloc pvalloc\033[2J", "/lib/libc.so.6", 0, "no room" });
+	assert_says(&s, "incomplete: pvalloc\\x1b[2J of libc.so.6 could not be watched");
+	assert_says(&s, "If anything was allocated, it was not seen: pvalloc");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says(&s, "was freed, but not all may have been seen: pvalloc");
+	summary_fini(&s);
+}
+
+/* Where descriptors were watched, memory is no answer; and what has ended cannot be looked at. */
+static void nothing_kept_of_what_is_no_memory(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_add_family(&s, &(struct summary_family){ .name = "fd", .noun = "descriptor" });
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	add_memory(&s, 7, (struct memory_point){ .busy_us = 1000000 },
+		   (struct memory_point){ .at_us = 10000000, .busy_us = 16000000, .heap = 155u << 20 });
+	assert_says(&s, "None of the watched functions was called. Either the process did nothing, ");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says_not(&s, "malloc's heap has");
+	summary_fini(&s);
+}
+
+static void what_has_ended_cannot_be_looked_at(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	summary_note(&s, "the target ended with status 0");
+	add_memory(&s, 7, (struct memory_point){ .busy_us = 1000000, .threads = 4, .mapped = 100u << 20 },
+		   (struct memory_point){ .at_us = 10000000, .busy_us = 16000000, .heap = 155u << 20, .threads = 9,
+					  .mapped = 600u << 20 });
+	assert_says(&s, "though the process used 150% of a processor:");
+	assert_says(&s, "`mmattach probes -p PID` shows");
+	assert_says(&s, "\n  threads   4 at the start, 9 at the end\n");
+	assert_says_not(&s, "-p 7");
+	s.totals.allocs = s.totals.frees = 9;
+	assert_says_not(&s, "malloc's heap has");
+	assert_says_not(&s, "-p 7");
+	summary_fini(&s);
+}
+
+/* What grew besides, with a command that shows more, unless that is what was watched. */
+static void what_else_grew(void **state)
+{
+	struct summary s;
+
+	(void)state;
+	watch_malloc(&s);
+	summary_set_target(&s, 7, "svc", "/usr/bin/svc");
+	add_memory(&s, 7, (struct memory_point){ .threads = 4, .descriptors = 10, .mapped = 100u << 20 },
+		   (struct memory_point){ .at_us = 9, .threads = 9, .descriptors = 14, .mapped = 110u << 20 });
+	assert_says(&s, "\n  threads   4 at the start, 9 at the end (mmattach --family thread -p 7 shows which ");
+	assert_says_not(&s, "  files ");
+	assert_says_not(&s, "  addresses ");
+	s.memories[0].points[1].descriptors = 15;
+	s.memories[0].points[1].mapped = 600u << 20;
+	assert_says(&s, "\n  files     10 open descriptors at the start, 15 at the end (mmattach --family fd -p 7 ");
+	assert_says(&s, "\n  addresses +500 MiB of mappings; those of threads that are not joined are kept ");
+	/* what has memory behind it is counted as memory */
+	s.memories[0].points[1].anonymous = 490u << 20;
+	assert_says_not(&s, "  addresses ");
+	s.memories[0].points[1].anonymous = 0;
+	/* what was not read has not grown */
+	s.memories[0].points[0] = (struct memory_point){ 0 };
+	assert_says_not(&s, "at the start");
+	assert_says_not(&s, "  addresses ");
+	summary_fini(&s);
+}
+
 /* The offsets of frames without names are of no use without the build. */
 static void builds_of_frames_without_names(void **state)
 {
@@ -689,11 +884,15 @@ int main(void)
 		cmocka_unit_test(without_times),
 		cmocka_unit_test(of_many_the_table_shows_ten),
 		cmocka_unit_test(shapes_read_differently),
+		cmocka_unit_test(growth_is_net),
 		cmocka_unit_test(long_names_are_cut_in_the_table_only),
+		cmocka_unit_test(names_are_whole_where_there_is_room),
 		cmocka_unit_test(a_name_goes_before_an_offset),
 		cmocka_unit_test(the_leak_goes_on_in_another_row),
 		cmocka_unit_test(hostile_numbers),
-		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside),
+		cmocka_unit_test(shares_of_the_time), cmocka_unit_test(memory_beside), cmocka_unit_test(nothing_kept_but),
+		cmocka_unit_test(nothing_kept_of_what_was_seen), cmocka_unit_test(nothing_kept_of_what_is_no_memory), cmocka_unit_test(what_has_ended_cannot_be_looked_at),
+		cmocka_unit_test(what_else_grew),
 		cmocka_unit_test(children_beside),
 		cmocka_unit_test(a_long_command),
 		cmocka_unit_test(nothing_kept_and_why),

@@ -138,6 +138,22 @@ static void one_that_is_not_wanted_and_one_that_is_new(void **state)
 	assert_int_equal(trap_find(&k->traps, at(1000)), NO_TRAP);
 }
 
+/* Fewer are adopted than the parent had: what the watch plants then has numbers that the parent's had. */
+static void new_ones_behind_few(void **state)
+{
+	(void)state;
+	wants(0, site_at(offset_of(1)));
+	for (uint32_t i = 1; i < N; i++)
+		wants(i, site_at(1000 + 50 * i));
+	adopt(N);
+	assert_is(0, 1);
+	for (uint32_t i = 1; i < N; i++) {
+		assert_int_equal(k->shared->plant_result[i], -EAGAIN);
+		assert_int_equal(trap_plant(&k->traps, mem, i, &k->shared->sites[i]), 0);
+		assert_int_equal(page[1000 + 50 * i], INT3);
+	}
+}
+
 /* At the same address, but for another rule or family, or of other code: what was recorded is not that. */
 static void another_site_at_the_same_address(void **state)
 {
@@ -243,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(with_other_numbers, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_is_not_wanted_and_one_that_is_new, setup, teardown),
+		cmocka_unit_test_setup_teardown(new_ones_behind_few, setup, teardown),
 		cmocka_unit_test_setup_teardown(another_site_at_the_same_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(two_sites_of_one_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(one_that_is_missing, setup, teardown),

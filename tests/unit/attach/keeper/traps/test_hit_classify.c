@@ -61,10 +61,11 @@ static int setup(void **state)
 	keeper.shared = &shared;
 	keeper.read_mem = -1;
 	shared.scoped = false;
+	atomic_store(&shared.counts.unreturned, 0);
 	for (size_t i = 0; i < sizeof(sites) / sizeof(*sites); i++)
-		keeper.traps.all[i].site = (struct site){
+		keeper.traps.all[i] = (struct trap){ .site = {
 			.flags = sites[i].flags, .family = sites[i].family,
-		};
+		} };
 	thread = (struct tracee){ .tid = getpid(), .calls = NO_CALL, .redo = NO_TRAP };
 	return 0;
 }
@@ -182,6 +183,73 @@ static void left_and_called_from_elsewhere(void **state)
 	called(GF_ENTRY, 40, HANDLER_FROM);
 	assert_false(returned(RETURN_B, 40, LOG_FROM));
 	assert_int_equal(m.flags, 0);
+}
+
+static uint64_t unreturned(void)
+{
+	return atomic_load(&shared.counts.unreturned);
+}
+
+static void ends_unseen(enum which trap, int slot)
+{
+	const struct user_regs_struct regs = { .rsp = sp(slot) };
+
+	hit_classify_unreturned(&keeper, &thread, trap, &regs);
+}
+
+/* What is called after a call whose end cannot be seen, from the same function, is not inside of it. */
+static void after_an_end_that_is_not_seen(void **state)
+{
+	(void)state;
+	called(GF_ENTRY, 40, HANDLER_FROM);
+	assert_false(hit(GF_RET, 30));
+	called(GF_ENTRY, 40, HANDLER_FROM);
+	ends_unseen(GF_ENTRY, 40);
+	assert_int_equal(unreturned(), 1);
+	assert_true(hit(GF_RET, 30));
+	/* it was hit again: it is counted already */
+	ends_unseen(GF_ENTRY, 40);
+	assert_int_equal(unreturned(), 1);
+	/* the calls around it go on */
+	called(GF_ENTRY, 40, LOG_FROM);
+	called(LIBC_ENTRY, 30, LOG_FROM);
+	called(GF_ENTRY, 30, HANDLER_FROM);
+	ends_unseen(GF_ENTRY, 30);
+	assert_int_equal(unreturned(), 2);
+	assert_true(hit(LIBC_RET, 30));
+	assert_int_equal(m.flags, RECORD_CLOSES);
+	assert_true(returned(RETURN_A, 40, LOG_FROM));
+}
+
+/* Of a function that has jumped there, no other end is to be seen. */
+static void after_a_jump_to_an_end_that_is_not_seen(void **state)
+{
+	(void)state;
+	called(GF_ENTRY, 40, HANDLER_FROM);
+	keeper.traps.all[LINKER].site = keeper.traps.all[GF_ENTRY].site;
+	called(LINKER, 40, HANDLER_FROM);
+	ends_unseen(LINKER, 40);
+	assert_int_equal(unreturned(), 1);
+	assert_true(hit(GF_RET, 30));
+}
+
+/* Of a scope the return address shows whether it goes on. */
+static void a_scope_whose_end_is_not_seen(void **state)
+{
+	(void)state;
+	shared.scoped = true;
+	called(SCOPE_ENTRY, 40, HANDLER_FROM);
+	ends_unseen(SCOPE_ENTRY, 40);
+	assert_int_equal(unreturned(), 1);
+	hit(LIBC_RET, 20);
+	assert_false(outside());
+	stack[40] = LOG_FROM;
+	hit(LIBC_RET, 20);
+	assert_true(outside());
+	/* nothing of a call is lost by that: the function counts, once */
+	called(SCOPE_ENTRY, 40, HANDLER_FROM);
+	ends_unseen(SCOPE_ENTRY, 40);
+	assert_int_equal(unreturned(), 1);
 }
 
 static void nothing_is_outside_without_scope(void **state)
@@ -321,6 +389,9 @@ int main(void)
 		cmocka_unit_test_setup(a_jump_into_another_family, setup),
 		cmocka_unit_test_setup(two_families_return_to_one_place, setup),
 		cmocka_unit_test_setup(left_and_called_from_elsewhere, setup),
+		cmocka_unit_test_setup(after_an_end_that_is_not_seen, setup),
+		cmocka_unit_test_setup(after_a_jump_to_an_end_that_is_not_seen, setup),
+		cmocka_unit_test_setup(a_scope_whose_end_is_not_seen, setup),
 		cmocka_unit_test_setup(nothing_is_outside_without_scope, setup),
 		cmocka_unit_test_setup(inside_and_outside, setup),
 		cmocka_unit_test_setup(where_counting_begins_is_nowhere, setup),

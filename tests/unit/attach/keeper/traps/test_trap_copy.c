@@ -210,6 +210,32 @@ static void what_a_copy_has_there(void **state)
 	assert_null(trap_only_code_at(&traps, at(200)));
 }
 
+/* A table that is copied over a larger one: what was in that has no number, and can be planted. */
+static void a_table_over_a_larger_one(void **state)
+{
+	static struct traps of_copy;
+
+	(void)state;
+	memset(&of_copy, 0, sizeof(of_copy));
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(plant(i, 100 + 20 * i, 16), 0);
+	trap_copy_table(&of_copy, &traps);
+	trap_forget(&traps, mem, 0, 8);
+	memset(&traps, 0, sizeof(traps));
+	assert_int_equal(plant(0, 100, 16), 0);
+	trap_copy_table(&of_copy, &traps);
+	assert_int_equal(of_copy.bound, 1);
+	for (uint32_t i = 1; i < 8; i++) {
+		const struct site s = site_at(100 + 20 * i, 16);
+
+		assert_int_equal(of_copy.all[i].state, TRAP_NONE);
+		assert_int_equal(trap_find(&of_copy, s.addr), NO_TRAP);
+		assert_int_equal(trap_plant(&of_copy, mem, i, &s), 0);
+	}
+	assert_int_equal(trap_lift_all(&of_copy, mem), 0);
+	assert_page(file, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -220,6 +246,7 @@ int main(void)
 		cmocka_unit_test_setup(a_copy_where_little_is_mapped, setup),
 		cmocka_unit_test_setup(a_copy_with_a_step_of_one_that_is_gone, setup),
 		cmocka_unit_test_setup(what_a_copy_has_there, setup),
+		cmocka_unit_test_setup(a_table_over_a_larger_one, setup),
 	};
 
 	return cmocka_run_group_tests(tests, open_page, close_page);

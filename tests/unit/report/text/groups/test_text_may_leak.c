@@ -61,9 +61,11 @@ static void no_bound(void **state)
 	(void)state;
 	add(&samples[0], 0x100);
 	samples[0].may_keep_bytes.high = INFINITY;
-	assert_lines("[1] get svc.c:8 may leak an unknown amount; to be certain, watch longer\n");
+	assert_lines("[1] get svc.c:8 may leak, and how much is not known yet; a longer watch would show whether it "
+		     "leaks\n");
 	samples[0].may_keep_bytes = (struct estimate){ .high = 1000, .at_least = true };
-	assert_lines("[1] get svc.c:8 may leak an unknown amount; to be certain, watch longer\n");
+	assert_lines("[1] get svc.c:8 may leak, and how much is not known yet; a longer watch would show whether it "
+		     "leaks\n");
 }
 
 /* As wide as the terminal, continued behind the number. */
@@ -73,8 +75,8 @@ static void on_a_narrow_terminal(void **state)
 	s.columns = 60;
 	add(&samples[0], 0x100);
 	samples[0].survival.followed = 4;
-	assert_lines("[1] get svc.c:8 may leak at most 1000 B/min; to be certain,\n"
-		     "    watch for about 6m in all\n");
+	assert_lines("[1] get svc.c:8 may leak at most 1000 B/min; a watch of\n"
+		     "    about 6m would show whether it leaks\n");
 }
 
 static void nothing_is_known(void **state)
@@ -82,7 +84,8 @@ static void nothing_is_known(void **state)
 	(void)state;
 	add(&samples[0], 0x100);
 	s.groups[0].sampled = NULL;
-	assert_lines("[1] get svc.c:8 may leak an unknown amount; to be certain, watch longer\n");
+	assert_lines("[1] get svc.c:8 may leak, and how much is not known yet; a longer watch would show whether it "
+		     "leaks\n");
 }
 
 static void nothing_may_leak(void **state)

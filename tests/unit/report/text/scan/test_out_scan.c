@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "report/csv/out_csv.h"
-#include "report/json/out_scan_json.h"
+#include "report/json/out_json.h"
 #include "report/text/scan/out_scan_text.h"
 #include "tests/unit/scan_example.h"
 #include "tests/unit/unwrapped.h"
