@@ -102,7 +102,8 @@ class Browser:
         return self.run("return document.activeElement.id || document.activeElement.className")
 
     def click_flame(self, share, depth):
-        """At SHARE of the width, in the row of frames at DEPTH."""
+        """At SHARE of the width, in the row of frames at DEPTH, when there is a box to be clicked."""
+        self.drawn_at(share, depth)
         canvas = self.id("flame-canvas")
         self.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
         width, height = canvas.size["width"], canvas.size["height"]
