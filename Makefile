@@ -87,7 +87,8 @@ PAGE_SCRIPTS := $(addprefix report/html/,text.js theme.js data.js tree.js stack.
 # tests/unit has the folders of what is tested; the programs are all in one.
 UNIT_SOURCES := $(filter-out $(if $(BPF),,%/test_uprobe_load.c),$(sort $(shell find tests/unit -name 'test_*.c')))
 UNITS := $(addprefix $(B)/unit/,$(notdir $(UNIT_SOURCES:.c=)))
-TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c))
+TOOLS := $(patsubst tests/tools/%.c,$(B)/tools/%,$(wildcard tests/tools/*.c)) $(B)/tools/simulate
+SIMULATE_OBJECTS := $(patsubst %.c,$(B)/%.o,$(wildcard tests/simulate/*.c))
 BENCHES := $(patsubst bench/%.c,build/bench/%,$(wildcard bench/*.c)) $(patsubst bench/%.cc,build/bench/%,$(wildcard bench/*.cc))
 
 # A victim is one file; lib*.c is a shared object that a victim opens, and NAME_asm.S is linked into NAME.
@@ -233,6 +234,11 @@ $(foreach source,$(UNIT_SOURCES),$(eval $(call unit_rule,$(source))))
 
 # What tests ask our own code with, in programs of their own.
 tools: $(TOOLS)
+
+# It has a clock and an allocator of its own, which come before those of the library.
+$(B)/tools/simulate: $(SIMULATE_OBJECTS) $(B)/libmm.a
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(MM_LDLIBS) $(LDLIBS)
 
 $(B)/tools/%: $(B)/tests/tools/%.o $(B)/libmm.a
 	@mkdir -p $(@D)
@@ -592,4 +598,4 @@ clean:
 .SECONDARY:
 
 -include $(OBJECTS:.o=.d) $(UNIT_SOURCES:%.c=$(B)/%.d) $(FUZZ_SOURCES:%.c=$(B)/%.d) \
-	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/traces.d $(B)/bench/synthetic/synthetic.d $(B)/bench/flood.d $(B)/bench/census.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)
+	$(TOOLS:$(B)/tools/%=$(B)/tests/tools/%.d) $(SIMULATE_OBJECTS:.o=.d) $(B)/tests/fuzz/driver.d $(B)/bench/unwind.d $(B)/bench/events.d $(B)/bench/traces.d $(B)/bench/synthetic/synthetic.d $(B)/bench/flood.d $(B)/bench/census.d $(wildcard build/victims/*.d build/bench/*.d build/fault/*.d build/real/*.d)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "attach/keeper/procfs.h"
 #include "attach/options/options.h"
@@ -232,6 +233,8 @@ int scan_live(const struct scan_live *sc, int argc, char **argv)
 		    !may_pause_again(sc, &had))
 			break;
 		log_doubt(sc->census);
+		/* so that a thread that was within the allocator gets a processor, and goes on */
+		usleep(SCAN_GO_ON_US * pauses);
 		census_fini(sc->census);
 		backing_fini(sc->backing);
 		snapshot_fini(sc->snapshot);

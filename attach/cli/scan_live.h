@@ -21,6 +21,7 @@ struct snapshot;
 struct target_info;
 
 #define SCAN_PAUSES 3
+#define SCAN_GO_ON_US 5000u	/* before another pause, and twice that before a third one */
 #define SCAN_MAX_PAUSE_NS 1000000000ull
 
 /* Where the results go; all zero at first. */

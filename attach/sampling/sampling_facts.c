@@ -45,6 +45,18 @@ static double late_part(const struct sampling_stack *stack, const struct samplin
 		       : SAMPLING_LATE_MOST;
 }
 
+/*
+ * For how long its trap was planted late in the run. If none was seen then, but there were such pauses before, as
+ * of what allocates in bunches, that says nothing: as if it had not been planted.
+ */
+static uint64_t late_exposed(const struct sampling_stack *stack, const struct sampling_site *site, uint64_t age_ns,
+			     double late)
+{
+	if (sampling_spans_late(&stack->when, age_ns, late) < 0.5 && !sampling_spans_is_over(&stack->when, age_ns))
+		return 0;
+	return sampling_spans_surely_late(&site->exposed, age_ns, late);
+}
+
 static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		      const struct sampling_stacks *stacks, const struct sampling_stack *stack,
 		      const struct site_stats_sums *sums, uint64_t now_ns)
@@ -67,7 +79,7 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		.full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
-		.late_exposed_us = sampling_spans_surely_late(&site->exposed, age_ns, late),
+		.late_exposed_us = late_exposed(stack, site, age_ns, late),
 		.missed = sums->missed, .stood_us = sums->stood_us,
 	};
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)

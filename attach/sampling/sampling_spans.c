@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define FIRST_SPAN_NS 250000000ull
+#define OVER 3u			/* times as long as any pause before */
 
 static uint64_t span_ns(const struct sampling_spans *s)
 {
@@ -51,4 +52,18 @@ uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age
 	for (uint32_t k = 0; k < SAMPLING_SPANS; k++)
 		sum += k >= from ? s->at[k] : 0;
 	return sum;
+}
+
+bool sampling_spans_is_over(const struct sampling_spans *s, uint64_t age_ns)
+{
+	uint32_t since = 0, longest = 0;	/* the span behind the last one in which something came; the pauses before */
+
+	for (uint32_t k = 0; k < SAMPLING_SPANS; k++) {
+		if (!s->at[k])
+			continue;
+		if (since && k - since > longest)
+			longest = k - since;
+		since = k + 1;
+	}
+	return since && spans_in(s, age_ns) - since > OVER * longest;
 }

@@ -6,6 +6,7 @@
 #ifndef MM_SAMPLING_SPANS_H
 #define MM_SAMPLING_SPANS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define SAMPLING_SPANS 20u
@@ -26,6 +27,12 @@ void sampling_spans_add(struct sampling_spans *s, uint64_t age_ns, uint64_t n);
  * proportion.
  */
 double sampling_spans_late(const struct sampling_spans *s, uint64_t age_ns, double part);
+
+/*
+ * Nothing comes any more: the time since the last of it is more than three times as long as any before in which
+ * nothing came. false if nothing ever did.
+ */
+bool sampling_spans_is_over(const struct sampling_spans *s, uint64_t age_ns);
 
 /* How much came in it at least: a span that is only partly in it does not count. */
 uint64_t sampling_spans_surely_late(const struct sampling_spans *s, uint64_t age_ns, double part);

@@ -4,20 +4,19 @@ as it was.
 
 The victim (sampled.c) allocates and frees blocks at 53 allocation sites, of which three leak. Here the
 budgets are larger than in real use, so that a test takes seconds and not minutes, whatever else runs on this
-machine.
+machine. How often leaks are found, others accused, and the promise kept is shown in simulated time
+(tests/test_simulated.py); here is what only a kernel, an allocator and compiled code can show.
 """
 import json
 import os
 import pathlib
 import re
 import shutil
-import statistics
 import subprocess
 import time
 
 import pytest
 
-import mmt
 from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often, wait_for
 from untouched import assert_untouched
 
@@ -51,13 +50,11 @@ def staying(report):
 
 
 def assert_price_kept(report):
-    """Over the whole run always. In any ten seconds unless other tests leave the keeper without a processor
-    while threads are stopped."""
+    """Over the whole run, and in any ten seconds."""
     budget = report["run"]["budget"]
     assert report["run"]["mode"] == "sampled"
     assert budget["spent"] <= budget["promise"]
-    # a thread that is about to hit a trap when all are lifted is noticed only afterwards
-    assert budget["worst_ten_seconds"] <= 1.25 * budget["promise"], budget
+    assert budget["worst_ten_seconds"] <= budget["promise"], budget
 
 
 def assert_rate(report, name):
@@ -77,17 +74,6 @@ def kinds(truth):
 def watch_for(target, seconds, *args, budget="5%"):
     watch = Watch("-p", str(target.pid), "--budget", budget, "-d", f"{seconds}s", "--top", "0", *args)
     return watch.finish(sig=None, limit=seconds + 60)
-
-
-def test_leaks_are_no_tables_when_the_budget_is_spent(victim):
-    """A small budget and a short watch: traps may be lifted for all of its end. What leaks all the time may
-    then be unknown, but neither freed nor a table."""
-    target = victim("leaky_service")
-    leaks = {"cache_insert", "session_open", "log_context"}
-    report = watch_for(target, 10, budget="1%")
-    called = {name: {g["turnover"] for g in groups} for name, groups in by_place(report).items() if name in leaks}
-    assert called and set.union(*called.values()) <= {"stays", "unknown"}, called
-    assert_untouched(target)
 
 
 def assert_no_false_leaks(report, target):
@@ -153,112 +139,6 @@ def test_leaks_in_other_mallocs_are_found(victim, malloc):
         assert_rate(report, site)
     if everyday(False, True):
         assert_no_false_leaks(report, target)
-    target.end()
-
-
-def told_and_true(report, before, after):
-    """For each site that was seen: its reported allocation rate / the true rate."""
-    minutes = (after["now_ns"] - before["now_ns"]) / 60e9
-    began = {place["name"]: place["allocs"] for place in before["sites"]}
-    done = {place["name"]: (place["allocs"] - began[place["name"]]) / minutes for place in after["sites"]}
-    told = {name: sum(g["allocs_per_minute"][0] or 0 for g in groups) for name, groups in by_place(report).items()}
-    return [told[name] / done[name] for name in told if done.get(name)]
-
-
-def test_hot_places_leave_some_for_the_others(victim):
-    """A thread without a pause at 1 %: some fifty sites are hot, and a round of each would cost more than the
-    budget gains in that time. Leaks must still be watched. When all hot ones began as soon as there was some
-    budget, all traps were lifted for 10 to 28 of 30 seconds. One burst while other processes occupy the
-    processor has the same effect: so one success in three is enough.
-    """
-    target = victim("sampled", "-f")
-    for _ in range(3):
-        before = target.ask("truth")
-        report = watch_for(target, 30, budget="1%")
-        rates = told_and_true(report, before, target.ask("truth"))
-        assert_untouched(target)
-        if report["run"]["budget"]["closed_s"] < 8:
-            break
-    assert report["run"]["budget"]["closed_s"] < 8, report["run"]["budget"]
-    # others use the same two processors
-    assert len(rates) > 30 and 0.4 < statistics.median(rates) < 1.8, rates
-    target.end()
-
-
-def test_threads_in_lockstep(victim, tmp_path):
-    """32 threads meet, and then all allocate at the same site. While the first one is stopped there, the
-    others hit, too, and are not counted: the reported rate is far too low, 0.12 to 0.52 of the truth, and the
-    report says that it is a lower bound. (The watch must not be longer: once some of it is known to leak, the
-    trap stays planted, and all are counted.) If other processes keep the threads apart, the rate may be
-    reported correctly.
-    """
-    target = victim("lockstep", "32", "4000")
-    trace = tmp_path / "t.mmt"
-    for _ in range(3):
-        before = target.ask("pairs")
-        report = watch_for(target, 10, "-o", trace, budget="1%")
-        after = target.ask("pairs")
-        assert_untouched(target)
-        assert_price_kept(report)
-        [group] = by_place(report)["site_lockstep"]
-        told, low, _ = group["allocs_per_minute"]
-        true = (after["allocs"] - before["allocs"]) / (after["ns"] - before["ns"]) * 60e9
-        sample = [record.fields for record in mmt.read(trace) if record.kind == "SAMPLE"][-1]
-        if sample["missed"] > sample["site_hits"] and group["estimate"]["at_least"]:
-            break
-        trace.unlink()
-    assert sample["missed"] > sample["site_hits"] and sample["stood_us"] > 0, sample
-    assert group["estimate"]["at_least"] and low <= 1.6 * true, (told / true, group["estimate"], sample)
-    text = subprocess.run([MMATTACH, "report", trace], capture_output=True, text=True, check=True).stdout
-    assert re.search(r"allocates about \d+/min or more \(at least \d+\)", text), text
-    assert target.end()["damaged"] == 0
-
-
-def test_eight_threads(victim):
-    """They wake at each millisecond and choose their sites by chance: of the sites called all the time hardly any may be
-    marked as a lower bound, as if they were in lockstep. (A site that fills a table, grows an array or belongs to a
-    request is called in bunches.)"""
-    target = victim("sampled", "-r", "8000", "-t", "8")
-    report = watch_for(target, 20)
-    assert_untouched(target)
-    assert_price_kept(report)
-    assert "site_leak_fast" in staying(report)
-    assert_no_false_leaks(report, target)
-    drawn = {name for name, kind in kinds(target.ask("truth")).items() if kind == "short"}
-    groups = [g for g in report["groups"] if leaf(g) in drawn]
-    marked = [leaf(g) for g in groups if g["estimate"]["at_least"]]
-    assert len(groups) > 25 and len(marked) <= len(groups) / 8, (len(groups), marked)
-    target.end()
-
-
-def assert_faster_leaks_lead(report):
-    """In the order of their leaks, as far as that can be known by then; and their rates."""
-    leading = [leaf(g) for g in report["groups"] if leaf(g) not in TOO_YOUNG]
-    assert leading[:2] == ["site_leak_fast", "site_leak_middle"], leading
-    for name in leading[:2]:
-        assert_rate(report, name)
-
-
-def test_thirty_two_threads(victim):
-    """Two pairs a millisecond each."""
-    target = victim("sampled", "-r", "64000", "-t", "32")
-    report = watch_for(target, 40)
-    assert_untouched(target)
-    assert_price_kept(report)
-    assert_faster_leaks_lead(report)
-    assert_no_false_leaks(report, target)
-    target.end()
-
-
-def test_bursts(victim):
-    """Idle for three seconds, then fifty thousand pairs as fast as it can, again and again: leaks come in
-    bunches, too."""
-    target = victim("sampled", "-b", "3")
-    report = watch_for(target, 40, budget="10%")
-    assert_untouched(target)
-    assert_price_kept(report)
-    assert_faster_leaks_lead(report)
-    assert_no_false_leaks(report, target)
     target.end()
 
 
@@ -338,21 +218,6 @@ def load():
         one.wait()
 
 
-def test_what_is_reused_unseen_may_be_gone(victim, load):
-    """Blocks that go at once, at addresses that other blocks get, which look the same; hardly any allocation is
-    seen, and mmattach has to wait for a processor. The share that is reported as live may be large, but its
-    lower end may not exclude the truth."""
-    target = victim("sampled", "-r", "60000", "-k", "alike")
-    report = watch_for(target, 25, budget="1%")
-    assert_untouched(target)
-    truth = target.ask("truth")
-    short = {name: groups for name, groups in by_place(report).items() if kinds(truth).get(name) == "short"}
-    assert len(short) >= 20, short.keys()
-    false = {name: g["estimate"] for name, groups in short.items() for g in groups if (g["estimate"]["share_live"][1] or 0) > 0.02}
-    assert not false, false
-    target.end()
-
-
 @pytest.mark.parametrize("budget", everyday(["1%"], ["1%", "5%"]))
 def test_many_wrappers_under_load(victim, load, budget):
     """Threads are held for trials all the time, by an mmattach that has to wait for a processor itself: the
@@ -363,16 +228,6 @@ def test_many_wrappers_under_load(victim, load, budget):
     assert_untouched(target)
     assert had["worst_ten_seconds"] <= had["promise"], had
     assert len(report["groups"]) >= 24, [leaf(g) for g in report["groups"]]
-    target.end()
-
-
-
-def test_idle_at_first(victim):
-    target = victim("sampled", "-r", "20000", "-i", "8")
-    report = watch_for(target, 35)
-    assert_untouched(target)
-    assert_price_kept(report)
-    assert "site_leak_fast" in staying(report)
     target.end()
 
 
@@ -388,13 +243,10 @@ def test_traps_that_nobody_meets_wake_nobody(victim):
     wake up because the keeper does."""
     target = victim("sampled", "-i", "60")
     watch = Watch("-p", str(target.pid), "--budget", "1%").wait_watching()
-    for _ in range(4):  # the first rounds, with many definitions, are soon over
-        a_second = wakings((watch.pid, watch.keeper()), 3)
-        if a_second[0] < 60 and a_second[1] < 250:
-            break
+    last_for(5)  # the first rounds, with many definitions, are over
+    a_second = wakings((watch.pid, watch.keeper()), 5)
     assert a_second[0] < 60 and a_second[1] < 250, a_second
     assert watch.finish()["run"]["budget"]["sites"] > 300
-
 
 
 def test_modules_that_come_and_go(victim):

@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "attach/cli/scan_live.h"
 #include "base/addrmap.h"
 #include "heap/census_take.h"
 #include "heap/snapshot/core.h"
@@ -710,6 +711,7 @@ static void once(const struct wish *w)
 		}
 		census_fini(&c);
 		snapshot_fini(&s);
+		usleep(SCAN_GO_ON_US * tries);	/* as a scan does */
 	}
 	if (w->truth) {
 		struct known k;

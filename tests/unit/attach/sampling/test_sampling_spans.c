@@ -60,6 +60,23 @@ static void what_is_surely_late(void **state)
 	assert_int_equal(sampling_spans_surely_late(&after, 1000 * SECOND, SAMPLING_LATE), 680);
 }
 
+/* What came for a while, and then no more; and what comes in bunches, the next of which may be yet to come. */
+static void what_is_over(void **state)
+{
+	const struct sampling_spans early = evenly(0, 20), always = evenly(0, 100), none = { 0 };
+	struct sampling_spans bunches = { 0 };
+
+	(void)state;
+	assert_true(sampling_spans_is_over(&early, 100 * SECOND));
+	assert_false(sampling_spans_is_over(&always, 100 * SECOND));
+	assert_false(sampling_spans_is_over(&none, 100 * SECOND));
+	for (unsigned s = 0; s <= 60; s += 20)
+		sampling_spans_add(&bunches, s * SECOND, 300);
+	assert_false(sampling_spans_is_over(&bunches, 80 * SECOND));
+	assert_false(sampling_spans_is_over(&bunches, 100 * SECOND));
+	assert_true(sampling_spans_is_over(&bunches, 200 * SECOND));
+}
+
 static void nothing_at_all(void **state)
 {
 	const struct sampling_spans s = { 0 };
@@ -75,6 +92,7 @@ int main(void)
 		cmocka_unit_test(a_fifth_of_what_comes_evenly),
 		cmocka_unit_test(what_ended_before),
 		cmocka_unit_test(what_is_surely_late),
+		cmocka_unit_test(what_is_over),
 		cmocka_unit_test(nothing_at_all),
 	};
 

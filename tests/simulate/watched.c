@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/simulate/watched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "attach/keeper/state.h"
+#include "attach/sampling/sampling_facts.h"
+#include "attach/sampling/sampling_parts.h"
+#include "attach/events/tally.h"
+#include "report/account.h"
+#include "tests/simulate/clock.h"
+#include "tests/simulate/heap.h"
+
+#define BEGIN (1000 * SECOND)
+#define CODE_EACH 32u			/* bytes of code of a spot */
+#define NOP 0x90
+#define THREADS 64u
+#define NEVER UINT64_MAX
+#define IDLE_NS (100 * MS)		/* the keeper wakes at least so often */
+#define STACK_PC 0x400000ull
+/* a stop: until the keeper is awake, its work, until the thread runs again; CPU time of the target in it */
+#define WAKE_NS (12 * US)
+#define SERVE_NS (8 * US)
+#define RESTART_NS (10 * US)
+#define STOP_CPU_NS (6 * US)
+#define LATE_NS MS			/* on average, where the keeper gets no processor at once */
+
+static struct keeper *keeper;
+static struct shared *shared;
+static uint8_t *code;
+
+static struct link link_of;
+static struct planting *planting;
+static struct recorder recorder;
+static struct tally *tally;
+static struct sampling *sampling;
+static struct rule rule;
+
+static struct simulation *run;
+static uint64_t next_ns[SHARED_SITES];		/* of each spot: its next allocation, while its trap is planted */
+static bool standing[THREADS];
+static struct ten_seconds stood;
+/* threads in lockstep that are still to reach a spot */
+static struct {
+	unsigned n;
+	uint32_t spot;
+} following;
+
+taddr watched_pc(size_t i)
+{
+	return STACK_PC + 16 * i;
+}
+
+static uint64_t since_begin(uint64_t ns)
+{
+	return ns - BEGIN;
+}
+
+/* --- time --- */
+
+/* Time passes until @to_ns; of the threads that are not stopped, each uses its part of the processors. */
+static void pass(uint64_t to_ns)
+{
+	const struct scenario *s = run->scenario;
+	unsigned stopped = 0;
+
+	if (to_ns <= clock_now_ns)
+		return;
+	for (unsigned t = 0; t < s->threads; t++)
+		stopped += standing[t];
+	clock_cpu_ns += (uint64_t)((double)(to_ns - clock_now_ns) * s->busy * (s->threads - stopped) / s->threads);
+	clock_now_ns = to_ns;
+}
+
+/* --- the traps, as in the keeper --- */
+
+static void *room(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("mmap");
+		exit(1);
+	}
+	return p;
+}
+
+static size_t code_bytes(void)
+{
+	return (run->scenario->nspots * CODE_EACH + 4095) / 4096 * 4096;
+}
+
+static void begin_cost(uint64_t seed)
+{
+	struct cost *c = &keeper->budget.cost;
+	const struct stop_cost latency = {
+		.wake_ns = (uint64_t)(WAKE_NS * run->slow), .restart_ns = (uint64_t)(RESTART_NS * run->slow),
+		.cpu_ns = STOP_CPU_NS,
+	};
+
+	c->latency = latency;
+	stop_cost_learn_begin(&c->learned, &latency);
+	c->schedstat = -1;
+	token_bucket_init(&c->bucket, run->budget_ppm, clock_now_ns);
+	c->trap_stop_ns = latency.wake_ns + latency.restart_ns;
+	c->hold_ns = COST_HOLD_NS;
+	c->most_burst_ns = 8 * c->trap_stop_ns;
+	c->open = true;
+	atomic_store(&shared->budget.open, 1);
+	c->quiet.stop_cpu_ns = STOP_CPU_NS;
+	quiet_clock_begin(&c->quiet, 0, (struct quiet_time){ clock_now_ns, clock_cpu_ns });
+	keeper->budget.rounds.random = seed | 1;
+	keeper->paid = keeper->watching = true;
+	keeper->began.asked_ns = clock_now_ns;
+}
+
+static void begin_keeper(uint64_t seed)
+{
+	keeper = room(sizeof(*keeper));
+	shared = room(sizeof(*shared));
+	code = room(code_bytes());
+	memset(code, NOP, code_bytes());
+	keeper->shared = shared;
+	keeper->target = getpid();
+	keeper->mem = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+	keeper->now_ns = clock_now_ns;
+	shared->budget_ppm = run->budget_ppm;
+	begin_cost(seed);
+}
+
+static void end_keeper(void)
+{
+	close(keeper->mem);
+	munmap(code, code_bytes());
+	munmap(shared, sizeof(*shared));
+	munmap(keeper, sizeof(*keeper));
+}
+
+static bool is_planted(uint32_t i)
+{
+	return keeper->traps.all[i].state == TRAP_PLANTED;
+}
+
+/* Traps were planted or lifted: when is each hit next? */
+static void look_at_traps(void)
+{
+	const struct scenario *s = run->scenario;
+
+	for (uint32_t i = 0; i < s->nspots; i++) {
+		heap_see(i, is_planted(i));
+		if (!is_planted(i)) {
+			next_ns[i] = NEVER;
+			following.n = following.spot == i ? 0 : following.n;
+		} else if (next_ns[i] == NEVER)
+			next_ns[i] = spot_next_ns(&s->spots[i], &run->states[i], since_begin(clock_now_ns) + 1);
+	}
+}
+
+/* --- the sampler --- */
+
+static int stack_of(void *ctx, const struct record_hit *hit, const struct site *s, const struct tally_frames *which,
+		    const char *tag, uint32_t *number)
+{
+	(void)ctx;
+	(void)s;
+	(void)which;
+	(void)tag;
+	*number = hit->head.site;
+	return 0;
+}
+
+static void put(struct fact f)
+{
+	f.kind = MMT_INFO;
+	recorder_put(&recorder, &f);
+}
+
+/* Each spot is a stack of one frame. */
+static void put_stacks(void)
+{
+	put((struct fact){ .info = MMT_FAMILY_NAME, .family_name = { .number = 0, .name = "libc" } });
+	for (uint32_t i = 0; i < run->scenario->nspots; i++) {
+		put((struct fact){ .info = MMT_FRAME,
+				   .frame = { .number = i, .module = FACT_NONE, .pc = watched_pc(i) } });
+		put((struct fact){ .info = MMT_NODE, .node = { .number = i + 1, .caller = 0, .frame = i } });
+		put((struct fact){ .info = MMT_STACK,
+				   .stack = { .number = i, .node = i + 1, .end = MMT_END_WHOLE,
+					      .tag = FACT_NONE } });
+	}
+}
+
+static int begin_recorder(void)
+{
+	static const struct fact of_run = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };
+	static const struct fact target = { .kind = MMT_INFO, .info = MMT_TARGET, .target = { .pid = 1 } };
+	const int r = recorder_init(&recorder);
+
+	if (r < 0)
+		return r;
+	recorder_begin(&recorder, BEGIN, &of_run, &target);
+	put_stacks();
+	return 0;
+}
+
+static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t now_ns)
+{
+	const struct sampling_stack *stack = &sampling->stacks.all[b->stack];
+	struct fact f = { .kind = MMT_FREE, .block = { .addr = b->addr } };
+
+	(void)ctx;
+	if (fate == FATE_GONE)
+		sampling_facts_block(&recorder, &sampling->sites, stack, &f, now_ns);
+	else if (fate == FATE_UNKNOWN)
+		sampling_facts_forget(&recorder, &sampling->sites, stack, b->addr, now_ns);
+	sampling_stacks_over(&sampling->stacks, b, fate, now_ns);
+}
+
+/* A spot has a site of its own, in a function of its own. */
+static int add_site(uint32_t i)
+{
+	struct sampling_sites *sites = &sampling->sites;
+	struct site *trap = &shared->sites[i];
+	const taddr addr = (taddr)(uintptr_t)code + CODE_EACH * i;
+
+	*trap = (struct site){ .addr = addr, .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
+	memset(trap->bytes, NOP, SITE_BYTES);
+	sites->all[i] = (struct sampling_site){ .addr = addr, .function = addr - 1, .number = i,
+						.role = SAMPLING_TAKES };
+	sites->of_number[i] = i;
+	sampling_sites_meter(sites, &sites->all[i], SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
+	next_ns[i] = NEVER;
+	return trap_rounds_plant(keeper, i);
+}
+
+static int add_sites(void)
+{
+	struct sampling_sites *sites = &sampling->sites;
+	int r = 0;
+
+	sites->all = calloc(run->scenario->nspots, sizeof(*sites->all));
+	sites->n = sites->room = run->scenario->nspots;
+	for (uint32_t i = 0; sites->all && r == 0 && i < sites->n; i++)
+		r = add_site(i);
+	return sites->all ? r : -ENOMEM;
+}
+
+/* As sampling_new does, but for a process that has no modules. */
+static int begin_sampling(uint64_t seed)
+{
+	struct sampling *s = sampling = calloc(1, sizeof(*s));
+	int r;
+
+	planting = calloc(1, sizeof(*planting));
+	tally = calloc(1, sizeof(*tally));
+	if (!s || !planting || !tally)
+		return -ENOMEM;
+	link_of.shared = shared;
+	rule.op = RULE_REALLOC;		/* nothing is noted about the rules of RULE_ALLOC */
+	planting->link = &link_of;
+	planting->rules = &rule;
+	planting->nrules = 1;
+	tally->planting = planting;
+	tally->recorder = &recorder;
+	tally->stack_of = stack_of;
+	*s = (struct sampling){ .pid = getpid(), .planting = planting, .tally = tally, .recorder = &recorder };
+	s->targets.n = 1;
+	sampling_sites_init(&s->sites, planting, &s->targets);
+	sampling_parents_init(&s->parents, &s->sites, run->budget_ppm);
+	sampling_rounds_init(&s->rounds, run->budget_ppm);
+	s->probes = calloc(1, sizeof(*s->probes));
+	if (!s->probes || sampling_heaps_open(s->pid, NULL, &s->heaps) < 0)
+		return -ENOMEM;
+	s->probes[0] = NO_PROBE;
+	r = block_poll_new(s->pid, over, NULL, &s->poll);
+	sampling_stacks_init(&s->stacks, s->poll, seed);
+	if (r == 0)
+		r = add_sites();
+	sampling_begin(s, BEGIN);
+	return r;
+}
+
+static void end_sampling(void)
+{
+	block_poll_free(sampling->poll);
+	sampling_parents_fini(&sampling->parents);
+	sampling_stacks_fini(&sampling->stacks);
+	sampling_sites_fini(&sampling->sites);
+	free(sampling->probes);
+	free(sampling);
+	free(planting);
+	free(tally);
+}
+
+/* --- stops --- */
+
+/* Threads that have run into traps, in the order in which they are served. */
+static struct stopped {
+	uint32_t spot;
+	unsigned thread;
+	uint64_t at_ns;
+} queue[THREADS];
+static uint32_t nqueue;
+
+static unsigned running_thread(void)
+{
+	const unsigned n = run->scenario->threads, first = spots_below(n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!standing[(first + i) % n])
+			return (first + i) % n;
+	return n;
+}
+
+static void stop_at(uint32_t spot, uint64_t at_ns)
+{
+	const unsigned thread = running_thread();
+
+	if (thread == run->scenario->threads)
+		return;
+	standing[thread] = true;
+	queue[nqueue++] = (struct stopped){ spot, thread, at_ns };
+}
+
+/* Place @i allocates at @at_ns, and its trap is planted. */
+static void hit(uint32_t i, uint64_t at_ns)
+{
+	for (unsigned n = 0; n < run->states[i].together && n < run->scenario->threads; n++)
+		stop_at(i, at_ns);
+	next_ns[i] = NEVER;
+}
+
+/* Which spot allocates next, at a trap. */
+static uint32_t first_hit(uint64_t *at_ns)
+{
+	uint32_t first = 0;
+
+	*at_ns = NEVER;
+	for (uint32_t i = 0; i < run->scenario->nspots; i++)
+		if (next_ns[i] < *at_ns) {
+			*at_ns = next_ns[i];
+			first = i;
+		}
+	*at_ns = *at_ns == NEVER ? NEVER : *at_ns + BEGIN;
+	return first;
+}
+
+/* While a thread stands, others run on, and may run into traps, too; unless all of them stand. */
+static void others_go_on(uint64_t until_ns)
+{
+	uint64_t at_ns;
+
+	for (;;) {
+		const uint32_t i = first_hit(&at_ns);
+
+		if (at_ns > until_ns || nqueue >= run->scenario->threads)
+			break;
+		pass(at_ns);
+		hit(i, at_ns);
+	}
+	pass(until_ns);
+}
+
+static uint64_t takes(uint64_t ns)
+{
+	const double times = run->slow * (0.7 + 0.6 * spots_uniform());
+
+	return (uint64_t)((double)ns * times);
+}
+
+static void tell_sampler(const struct stopped *s)
+{
+	static struct record_hit record;
+
+	record.head = (struct record){ .kind = RECORD_HIT, .tid = 1 + s->thread, .site = s->spot,
+				       .time_ns = clock_now_ns };
+	record.regs.rax = heap_alloc(s->spot);
+	sampling_hit(sampling, &record);
+}
+
+/* What the loop of the keeper does with one stopped thread. */
+static void serve(const struct stopped *s)
+{
+	const struct tracee t = { .tid = (pid_t)(1 + s->thread), .stepping = NO_TRAP, .redo = NO_TRAP };
+	const uint64_t since_ns = keeper->began.likely_ns > s->at_ns ? s->at_ns : keeper->began.likely_ns;
+	bool lifted;
+
+	keeper->nqueue = nqueue;
+	budget_serve(keeper, &t);
+	lifted = is_planted(s->spot) || keeper->traps.all[s->spot].state == TRAP_LIFTED;
+	if (lifted && is_planted(s->spot))
+		tell_sampler(s);
+	(void)budget_hit(keeper, &t, s->spot);
+	others_go_on(clock_now_ns + takes(SERVE_NS));
+	budget_served(keeper, &t, since_ns);
+}
+
+static void resume(const struct stopped *s)
+{
+	const uint64_t ran_ns = clock_now_ns + takes(RESTART_NS), ns = ran_ns - s->at_ns;
+
+	ten_seconds_add(&stood, ns, ran_ns);
+	run->stood_s += (double)ns / 1e9;
+	run->stops++;
+	standing[s->thread] = false;
+	clock_cpu_ns += STOP_CPU_NS;
+	/* of a thread that never waits, all that it does comes so much later */
+	if (run->scenario->loops && run->scenario->threads == 1)
+		clock_now_ns = ran_ns;
+}
+
+/* A thread has stopped: the keeper wakes, and serves all that are. */
+static void serve_all(uint64_t slept_ns)
+{
+	const bool late = run->late && !spots_below(run->late);
+	const uint64_t late_ns = late ? (uint64_t)spots_exponential((double)LATE_NS) : 0;
+	uint32_t served = 0;
+
+	others_go_on(clock_now_ns + takes(WAKE_NS) + late_ns);
+	keeper->now_ns = clock_now_ns;
+	budget_woken(keeper, (pid_t)(1 + queue[0].thread), slept_ns);
+	keeper->began.asked_ns = clock_now_ns;
+	while (nqueue) {
+		const struct stopped s = queue[0];
+
+		serve(&s);
+		memmove(queue, queue + 1, --nqueue * sizeof(*queue));
+		resume(&s);
+		served = (uint32_t)s.thread + 1;
+		look_at_traps();
+	}
+	budget_quiet(keeper, (pid_t)served);
+}
+
+/* --- all of it --- */
+
+static uint64_t sooner(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void go_on(uint64_t end_ns)
+{
+	uint64_t polled_ns = sampling_poll(sampling, clock_now_ns), slept_ns = clock_now_ns;
+
+	while (clock_now_ns < end_ns) {
+		uint64_t at_ns, wake_ns;
+		uint32_t i;
+
+		keeper->now_ns = clock_now_ns;
+		budget_round(keeper);
+		look_at_traps();
+		i = first_hit(&at_ns);
+		wake_ns = clock_now_ns + budget_sleep_ns(keeper, IDLE_NS) + US;
+		pass(sooner(sooner(at_ns, wake_ns), sooner(polled_ns, end_ns)));
+		if (clock_now_ns >= at_ns) {
+			hit(i, at_ns);
+			serve_all(slept_ns);
+		} else {
+			keeper->now_ns = clock_now_ns;
+			budget_idle(keeper);
+		}
+		slept_ns = clock_now_ns;
+		if (clock_now_ns >= polled_ns)
+			polled_ns = sampling_poll(sampling, clock_now_ns);
+	}
+}
+
+static int begin(void)
+{
+	const struct scenario *s = run->scenario;
+	int r;
+
+	clock_now_ns = BEGIN;
+	clock_cpu_ns = SECOND;
+	spots_seed(run->seed);
+	memset(standing, 0, sizeof(standing));
+	memset(&stood, 0, sizeof(stood));
+	nqueue = 0;
+	following.n = 0;
+	run->states = calloc(s->nspots, sizeof(*run->states));
+	if (!run->states)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->nspots; i++)
+		spot_begin(s, &s->spots[i], &run->states[i]);
+	heap_begin(s->spots, run->states, s->nspots, BEGIN);
+	begin_keeper(run->seed * 77 + 1);
+	r = begin_recorder();
+	return r < 0 ? r : begin_sampling(run->seed * 1234567 + 1);
+}
+
+int watched_run(struct simulation *s)
+{
+	static const struct groups_options all = { .freed = true };
+	int r;
+
+	run = s;
+	r = begin();
+	if (r == 0) {
+		go_on(BEGIN + (uint64_t)(s->seconds * 1e9));
+		sampling_end(sampling, clock_now_ns);
+		s->worst_ppm = (double)stood.worst_ns / (TEN_SECONDS_NS / 1000000);
+		summary_init(&s->summary);
+		r = account_summary(&recorder.ledger, &all, &s->summary);
+	}
+	end_sampling();
+	recorder_fini(&recorder);
+	end_keeper();
+	heap_end();
+	return r;
+}
+
+void watched_fini(struct simulation *s)
+{
+	summary_fini(&s->summary);
+	free(s->states);
+}
