@@ -30,6 +30,7 @@ import fleet
 import flood
 import growth
 import in_gdb
+import in_simulated_time
 import many
 import names
 import others
@@ -318,6 +319,11 @@ def measure_rust_leak(plan):
     return [Row(**row) for row in busy_leak.rust_rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
+def measure_simulated(plan):
+    """Of watches in simulated time."""
+    return [Row(**row) for row in in_simulated_time.rows(plan)]
+
+
 def measure_services(plan):
     return [Row(**row) for row in sampled.services(plan)]
 
@@ -397,7 +403,7 @@ MEASUREMENTS = {
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
     "engines": measure_engines, "many": measure_many, "python": measure_python, "ruby": measure_ruby,
-    "shell": measure_shell,
+    "shell": measure_shell, "simulated": measure_simulated,
     **{name: functools.partial(measure_malloc, name=name) for name in sampled.MALLOCS},
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Sampled watches in simulated time (tests/simulate): many of them with random seeds, and what their reports say of
-what was true. For the tests, and for bench/simulated.py."""
+what was true. For the tests, and for bench/in_simulated_time.py."""
 import collections
 import concurrent.futures
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """What sampled watches promise, in simulated time: a hundred watches of a minute take some seconds. The bounds are
-those of the documents; bench/RESULTS.md has the shares of thousands of seeds (bench/simulated.py)."""
+those of the documents; bench/RESULTS.md has the shares of thousands of seeds (bench/in_simulated_time.py)."""
 import functools
 
 import pytest

@@ -511,6 +511,11 @@ void link_sleeps(struct link *l, bool sleeps)
 		uprobe_sleeps(l->uprobe, sleeps);
 }
 
+bool link_is_crowded(const struct link *l)
+{
+	return l->uprobe ? uprobe_is_crowded(l->uprobe) : ring_is_crowded(&l->shared->ring);
+}
+
 uint64_t link_position(const struct link *l)
 {
 	const struct link *from = l->events ? l->events : l;

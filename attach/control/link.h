@@ -150,6 +150,9 @@ void link_sleeps(struct link *l, bool sleeps);
 /* The position behind the last event there is: of the ring, or of the kernel's. */
 uint64_t link_position(const struct link *l);
 
+/* A quarter of the ring of events is unread: there is no time for anything else. */
+bool link_is_crowded(const struct link *l);
+
 /* Show the keeper that we are alive, although we are not reading the ring just now. */
 void link_alive(struct link *l);
 

@@ -117,4 +117,7 @@ void uprobe_begin(struct uprobe *u);
 /* The position behind the last record there is now: all before it have happened before. */
 uint64_t uprobe_position(const struct uprobe *u);
 
+/* A quarter of the ring is unread. */
+bool uprobe_is_crowded(const struct uprobe *u);
+
 #endif

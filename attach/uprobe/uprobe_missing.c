@@ -114,6 +114,12 @@ void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules
 	(void)rules;
 }
 
+bool uprobe_is_crowded(const struct uprobe *u)
+{
+	(void)u;
+	return false;
+}
+
 uint64_t uprobe_position(const struct uprobe *u)
 {
 	(void)u;

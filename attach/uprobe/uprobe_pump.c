@@ -400,3 +400,8 @@ uint64_t uprobe_position(const struct uprobe *u)
 {
 	return uprobe_reader_written(&u->reader);
 }
+
+bool uprobe_is_crowded(const struct uprobe *u)
+{
+	return uprobe_reader_written(&u->reader) - uprobe_reader_read(&u->reader) > u->reader.size / 4;
+}

@@ -146,7 +146,7 @@ static int plan(struct session *s)
 	if (r < 0)
 		return r;
 	if (!s->opt->budget_ppm && !s->opt->sample_bytes)
-		freed_sizes_open(&s->freed_sizes, s->at.target.pid, s->at.modules);
+		freed_sizes_open(&s->freed_sizes, s->at.target.pid, s->at.modules, &s->at.link);
 	s->tally->freed_size = freed_sizes_of;
 	s->tally->freed_size_ctx = &s->freed_sizes;
 	/* the linker's trap first: no rule may take its address */

@@ -128,7 +128,7 @@ static const struct spot alike[] = {
 #define OF(list) list, sizeof(list) / sizeof(list[0])
 
 static const struct scenario scenarios[] = {
-	{ "service", "180,000 allocations a second at 31 spots, three of which leak, by a clock", 1, 0.6, false, 2,
+	{ "service", "180,000 allocations a second at 31 places, three of which leak, by a clock", 1, 0.6, false, 2,
 	  OF(service) },
 	{ "hot", "the same by one thread without a pause", 1, 1, true, 2, OF(service) },
 	{ "threads", "the same by eight threads without a pause", 8, 2, true, 2, OF(service) },
