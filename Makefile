@@ -127,7 +127,7 @@ FUZZ_SEEDS := build/fuzz/seeds/elfimage/tiny.so build/fuzz/seeds/elfimage/tiny b
 FUZZ_TIME ?= 60
 
 .DELETE_ON_ERROR:
-.PHONY: all check goldens docs unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench kernels kernels-get soak demo layers static install uninstall package-check clean FORCE
+.PHONY: all check goldens docs unit units tools libcs victims fault real fuzzers fuzz libfuzzers benches bench kernels kernels-get soak demo layers static install uninstall package-check mutants clean FORCE
 
 all: mmattach
 
@@ -587,6 +587,10 @@ uninstall:
 		[ ! -d "$$folder" ] || rmdir --ignore-fail-on-non-empty "$$folder"; done
 	@[ -z '$(DESTDIR)' ] || for folder in $(sort $(foreach each,$(INSTALLED),'$(lastword $(subst :, ,$(each)))')); do \
 		(cd '$(DESTDIR)' && mkdir -p "$${folder#/}" && rmdir -p --ignore-fail-on-non-empty "$${folder#/}") || exit 1; done
+
+# Faults that are put into the code, and whether the tests find them: an hour. MUTANTS='-n 5 -s 2 census'
+mutants: all units tools libcs victims
+	$(PYTHON) tests/mutants.py $(MUTANTS)
 
 package-check:
 	$(PYTHON) tests/package.py

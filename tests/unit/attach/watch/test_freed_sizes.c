@@ -69,6 +69,7 @@ static void none_while_a_quarter_is_unread(void **state)
 	while (!ring_is_crowded(&keeper.shared->ring)) {
 		r = ring_reserve(&keeper.shared->ring, 4096);
 		assert_non_null(r);
+		r->kind = RECORD_HIT;
 		ring_commit(&keeper.shared->ring, r, 4096);
 	}
 	assert_int_equal(freed_sizes_of(&sizes, &ours, BLOCK), 0);
