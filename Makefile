@@ -517,7 +517,7 @@ check unit: export MM_BUILD = $(B)
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
 check: layers all units tools libcs victims fault real fuzzers benches $(if $(SAN),,static kernels-get)
-	$(PYTHON) -m pytest -q --durations=25 $(SIDE_BY_SIDE) tests
+	$(PYTHON) -m pytest -q -rs --durations=10 $(SIDE_BY_SIDE) tests
 
 unit: units
 	$(PYTHON) -m pytest -q tests/test_unit.py

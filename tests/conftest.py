@@ -35,6 +35,7 @@ WAITING = {"test_terminal", "test_references", "test_following", "test_follow", 
 WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
                "test_postgres_contexts", "test_scan_python", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
                "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
+LEAST = 3100  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
@@ -139,8 +140,28 @@ class Again:
         return True
 
 
+def is_whole_run(config):
+    """All tests, where none may be skipped without a reason."""
+    return not WORKER and os.environ.get("MM_REQUIRE") == "1" and config.args == ["tests"] and not config.getoption("keyword")
+
+
+def passed(terminalreporter):
+    return len(terminalreporter.stats.get("passed", []))
+
+
 def pytest_terminal_summary(terminalreporter):
     again.summary(terminalreporter)
+    if is_whole_run(terminalreporter.config):
+        had = passed(terminalreporter)
+        terminalreporter.write_line(f"{had} tests passed; {LEAST} at least must (LEAST in tests/conftest.py)", red=had < LEAST)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    """A run in which tests were not collected, or were skipped as something is not installed, is no success."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and reporter and is_whole_run(session.config) and passed(reporter) < LEAST:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 @pytest.fixture(autouse=True)
