@@ -124,10 +124,13 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	}
 	if (!is_at_home(k, t))
 		return false;
+	/* until it is taken, cleaned, or known to be no copy: if we crash meanwhile, it is cleaned as we leave */
+	t->unclean = true;
 	t->known = true;
 	t->guest = true;
 	k->others++;
 	if (newproc_shares_memory(k, t->tid)) {
+		t->unclean = false;
 		calls_drop(&k->calls, &t->calls);
 		return true;
 	}
@@ -137,7 +140,6 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	if (r < 0 && r != -ESRCH) {
 		/* it must not be let go */
 		notify_record(k, RECORD_TROUBLE, 0, t->tid, TROUBLE_CLEAN, -r);
-		t->unclean = true;
 		/* we are leaving, and it is let go as it is */
 		if (k->leaving)
 			atomic_fetch_add(&k->shared->end.uncleaned, 1);

@@ -97,14 +97,35 @@ void wait_stops_status(struct keeper *k, pid_t tid, int status)
 	enqueue(k, t, status);
 }
 
+/* Ask @tid, or any (-1), and enter its stop into its table. false: none has stopped. */
+static bool take_stop(struct keeper *k, pid_t tid)
+{
+	struct taken *taken = &keeper_first(k)->taken;
+
+	taken->tid = waitpid(tid, &taken->status, WNOHANG | __WALL);
+	if (taken->tid > 0)
+		wait_stops_status(k, taken->tid, taken->status);
+	else
+		taken->tid = 0;
+	tid = taken->tid;
+	taken->tid = 0;
+	return tid > 0;
+}
+
 bool wait_stops_ask(struct keeper *k, pid_t tid)
 {
-	int status;
+	return take_stop(k, tid);
+}
 
-	if (waitpid(tid, &status, WNOHANG | __WALL) <= 0)
-		return false;
-	wait_stops_status(k, tid, status);
-	return true;
+void wait_stops_crashed(struct keeper *k)
+{
+	struct taken *taken = &keeper_first(k)->taken;
+	const pid_t tid = taken->tid;
+
+	/* once: if that is what crashes, there is no second time */
+	taken->tid = 0;
+	if (tid > 0)
+		wait_stops_status(k, tid, taken->status);
 }
 
 /* true if any of the threads that hit lately has stopped again. */
@@ -132,11 +153,8 @@ static bool ask_active(struct keeper *first)
 
 void wait_stops_everyone(struct keeper *k)
 {
-	int status;
-	pid_t tid;
-
-	while ((tid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
-		wait_stops_status(k, tid, status);
+	while (take_stop(k, -1))
+		;
 	keeper_first(k)->next_scan_ns = k->now_ns + SCAN_NS;
 }
 

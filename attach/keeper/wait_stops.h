@@ -40,6 +40,9 @@ void wait_stops_unsettle(struct keeper *k);
 /* Has @tid stopped, or ended? If so it is in the queue now. */
 bool wait_stops_ask(struct keeper *k, pid_t tid);
 
+/* The keeper has crashed, and leaves: enters a stop that the kernel has told it, if none has it yet. */
+void wait_stops_crashed(struct keeper *k);
+
 /* A wait status that other code got from the kernel. */
 void wait_stops_status(struct keeper *k, pid_t tid, int status);
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The second engine's test of itself, on a child of mmattach's: it costs the machine little whatever becomes of mmattach,
 refuses no engine that is right, and names what it lacks."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -24,11 +25,10 @@ def _engine():
 def stats(pid):
     """The numbers of its threads, from the third on as in proc(5)."""
     found = []
-    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
-        try:
-            found.append((task / "stat").read_text().rpartition(")")[2].split())
-        except OSError:
-            pass
+    with contextlib.suppress(OSError):  # it has ended
+        for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(OSError):
+                found.append((task / "stat").read_text().rpartition(")")[2].split())
     return found
 
 
