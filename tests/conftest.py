@@ -35,7 +35,7 @@ WAITING = {"test_terminal", "test_references", "test_following", "test_follow", 
 WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
                "test_postgres_contexts", "test_scan_python", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
                "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
-LEAST = 3100  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
+LEAST = 3150  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ

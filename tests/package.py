@@ -34,12 +34,14 @@ def copy_tree(folder):
             shutil.copy2(TOP / name, folder / name, follow_symlinks=False)
 
 
-def build(folder):
-    """Build in @folder/mmattach; returns the .changes file, and leaves the output in @folder/log."""
+def build(folder, optimized=True):
+    """Build in @folder/mmattach; returns the .changes file, and leaves the output in @folder/log. Not @optimized, it takes
+    a third of the time."""
     copy_tree(folder / "mmattach")
     # what make check was called with (DEBUG=1) is not for the package
     env = {name: value for name, value in os.environ.items()
            if name not in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES")}
+    env.update({} if optimized else {"DEB_BUILD_OPTIONS": "noopt"})
     with open(folder / "log", "w") as log:
         run("dpkg-buildpackage", "-us", "-uc", "-b", "-j2", cwd=folder / "mmattach", stdout=log,
             stderr=subprocess.STDOUT, env=env)

@@ -148,6 +148,7 @@ class Lines:
     def text(self, limit=LIMIT):
         """Everything, once the stream has ended."""
         self.thread.join(limit)
+        assert self.ended, "the stream has not ended: said() has what is there so far"
         return "\n".join(self.all)
 
 

@@ -647,10 +647,10 @@ def total_memory(pid):
 
 
 @ENGINES
-def test_three_hundred(victim, many, by):
-    """With traps attaching takes longer, and is the same for each."""
+def test_hundreds(victim, many, by):
+    """A hundred each day, and three hundred in full runs."""
     target = victim("pool")
-    n = 300 if by == "uprobe" else everyday(100, 300)
+    n = everyday(100, 300)
     workers = target.ask(f"fork {n - 1}")["workers"]
     run = many("--tree", target.pid, "--engine", by)
     told = target.ask("go 4", limit=120)

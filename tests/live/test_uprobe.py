@@ -179,7 +179,7 @@ def test_auto_sees_what_is_asked_for(victim):
     functions that can."""
     target = victim("leaky_service", env=HIDDEN)
     watch = watching(target, engine="auto")
-    assert "by ptrace, as the kernel's probes do not see malloc in libhidden.so: " in watch.err.text()
+    assert "by ptrace, as the kernel's probes do not see malloc in libhidden.so: " in watch.said()
     last_for(0.5)
     report = watch.finish()
     assert report["run"]["engine"] == "ptrace" and report["totals"]["allocs"] > 0
