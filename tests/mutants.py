@@ -125,18 +125,16 @@ class Tree:
             here, there = TOP / name, self.top / name
             if here.exists() and not (there.exists() and filecmp.cmp(here, there, shallow=False)):
                 there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(here, there, follow_symlinks=False)
-        (self.top / "build").mkdir(exist_ok=True)
-
-    def prepare(self):
-        """What is built is copied, and as new as the sources."""
-        for path in (TOP / "build").iterdir():
-            if path.name != WORK.name and not (self.top / "build" / path.name).exists():
+                shutil.copy(here, there, follow_symlinks=False)
+        # as new as the sources that it was made of; a source that was copied later is newer
+        for path in (TOP / "build").iterdir() if not (self.top / "build").exists() else ():
+            if path.name != WORK.name:
+                (self.top / "build").mkdir(exist_ok=True)
                 subprocess.run(["cp", "-a", "--reflink=auto", path, self.top / "build/"], check=True)
-        subprocess.run("find build -exec touch -h {} +", shell=True, cwd=self.top, check=True)
+                subprocess.run(["find", f"build/{path.name}", "-exec", "touch", "-h", "{}", "+"], cwd=self.top, check=True)
 
     def run(self, command, limit):
-        """Whether it succeeded, within so many seconds."""
+        """Whether it succeeded; None: not within so many seconds."""
         env = dict(os.environ, MM_BUILD="build/release", PYTHONDONTWRITEBYTECODE="1", MM_LOOPS="0.3")
         with subprocess.Popen(command, cwd=self.top, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, start_new_session=True) as process:
@@ -144,14 +142,14 @@ class Tree:
                 return process.wait(limit) == 0
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, 9)
-                return False
+                return None
 
     def units(self, module):
         names = [p.stem for folder in [*module.folders, *module.units] for p in (self.top / "tests/unit" / folder).rglob("test_*.c")]
         return sorted(set(names))
 
     def judge(self, module, mutant, limit):
-        """What became of it: "unbuilt", "caught", or "survived"."""
+        """What became of it: "unbuilt", "caught", "late" (something took too long, which is noticed, too), or "survived"."""
         path = self.top / mutant.path
         lines = (TOP / mutant.path).read_text().split("\n")
         lines[mutant.line - 1] = mutant.new
@@ -161,12 +159,12 @@ class Tree:
             targets = [f"build/release/{name}" for name in [*module.targets, *(f"unit/{u}" for u in units)]]
             if not self.run(["make", "-s", "-j1", *targets], 300):
                 return "unbuilt"
-            for unit in units:
-                if not self.run([f"build/release/unit/{unit}"], 60):
-                    return "caught"
-            for test in module.tests:
-                if not self.run([PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test], limit):
-                    return "caught"
+            tests = [([f"build/release/unit/{unit}"], 60) for unit in units]
+            tests += [([PYTHON, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test], limit) for test in module.tests]
+            for command, seconds in tests:
+                passed = self.run(command, seconds)
+                if not passed:
+                    return "late" if passed is None else "caught"
             return "survived"
         finally:
             shutil.copy2(TOP / mutant.path, path)
@@ -185,7 +183,7 @@ def check_unchanged(tree, module, limit):
     """Without a fault all must pass, or nothing is shown."""
     path = next(iter(all_mutants(module))).path
     same = Mutant(path, 1, "", (TOP / path).read_text().split("\n")[0])
-    return tree.judge(module, same, limit) == "survived"
+    return tree.judge(module, same, limit / 2) == "survived"
 
 
 def main():
@@ -193,12 +191,10 @@ def main():
     parser.add_argument("-n", type=int, default=15, help="how many of each module")
     parser.add_argument("-s", type=int, default=1, help="the seed")
     parser.add_argument("-j", type=int, default=2, help="so many at a time")
-    parser.add_argument("-l", type=int, default=120, help="seconds for each file of tests")
+    parser.add_argument("-l", type=int, default=240, help="seconds for each file of tests")
     parser.add_argument("module", nargs="*", choices=[[], *MODULES], help="of which; all, if none is named")
     wanted = parser.parse_args()
     trees = [Tree(number) for number in range(wanted.j)]
-    for tree in trees:
-        tree.prepare()
     free, lock, reasons = list(trees), threading.Lock(), known()
     survivors, bad = [], False
 
@@ -216,16 +212,17 @@ def main():
 
     for name in wanted.module or MODULES:
         module = MODULES[name]
-        if not check_unchanged(trees[0], module, 3 * wanted.l):
-            print(f"{name}: its tests fail without a fault", flush=True)
+        if not check_unchanged(trees[0], module, wanted.l):
+            print(f"{name}: its tests fail without a fault, or take more than half of the limit (-l)", flush=True)
             bad = True
             continue
         with concurrent.futures.ThreadPoolExecutor(wanted.j) as pool:
             results = list(pool.map(lambda m: judge(name, m), drawn(module, wanted.n, random.Random(f"{wanted.s} {name}"))))  # noqa: B023
-        counts = {what: sum(r == what for r, _ in results) for what in ("caught", "survived", "known", "unbuilt")}
-        tried = counts["caught"] + counts["survived"]
-        print(f"{name}: {counts['caught']} of {tried} caught, {counts['known']} known, {counts['unbuilt']} do not compile", flush=True)
-        bad |= tried and counts["caught"] < 0.9 * tried
+        counts = {what: sum(r == what for r, _ in results) for what in ("caught", "late", "survived", "known", "unbuilt")}
+        noticed = counts["caught"] + counts["late"]
+        tried = noticed + counts["survived"]
+        print(f"{name}: {noticed} of {tried} noticed ({counts['late']} by time), {counts['known']} known, {counts['unbuilt']} do not compile", flush=True)
+        bad |= tried and noticed < 0.9 * tried
         survivors += [mutant for result, mutant in results if result == "survived"]
     print("\nno test notices:" if survivors else "\nall are noticed")
     for mutant in survivors:

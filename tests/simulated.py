@@ -44,6 +44,7 @@ class Results:
         self.kind, self.life_s, self.leaks = {}, {}, {}
         self.within = collections.defaultdict(list)     # is the true rate within the interval?
         self.kept = collections.defaultdict(list)       # the same of what leaks, where that is said
+        self.told = collections.defaultdict(list)       # the rates
         self.ratio = collections.defaultdict(list)      # of the rate that is told to the true one
         for run in all_runs:
             for place in run["places"]:
@@ -58,6 +59,7 @@ class Results:
             return
         told, true = place["allocs_per_minute"], 60 * place["rate"]
         self.within[name].append(holds(told, true) or (place["allocs_per_minute_at_least"] and told[1] <= true))
+        self.told[name].append(told)
         self.ratio[name].append(told[0] / true)
         if place["turnover"] == "stays" and place["leaks"]:
             self.kept[name].append(holds(place["kept_per_minute"], 60 * place["leaks"])
@@ -81,8 +83,16 @@ class Results:
         return statistics.median(self.ratio[name])
 
     def worst(self):
-        """The largest share of ten seconds in which threads stood, as it was, and as it was told."""
-        return max(run["worst_ten_seconds"] for run in self.runs), max(run["told_worst"] for run in self.runs)
+        """The largest share of ten seconds in which threads stood."""
+        return max(run["worst_ten_seconds"] for run in self.runs)
+
+    def untold(self):
+        """The most by which a watch tells less of its worst ten seconds than there was: their ratio."""
+        return max(run["worst_ten_seconds"] / run["told_worst"] for run in self.runs)
+
+    def median_width(self, name):
+        """Of the intervals of rates: the upper end by the lower; an open one counts as infinite."""
+        return statistics.median(high / low if high >= 0 and low > 0 else float("inf") for _, low, high in self.told[name])
 
     def closed_s(self):
         return max(run["closed_s"] for run in self.runs)

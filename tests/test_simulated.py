@@ -13,8 +13,8 @@ LEAKS = ["leak_fast", "leak_middle", "leak_slow"]
 
 
 @functools.cache
-def results(scenario, **options):
-    return simulated.Results(simulated.runs(scenario, SEEDS, **options))
+def results(scenario, d=60, **options):
+    return simulated.Results(simulated.runs(scenario, SEEDS, d, **options))
 
 
 def scenarios():
@@ -29,11 +29,10 @@ def test_the_same_seed_is_the_same_watch():
 
 @pytest.mark.parametrize("scenario", ["service", "hot", "threads", "quiet", "seldom", "bunches", "lockstep", "late", "caches", "alike"])
 def test_no_ten_seconds_cost_more_than_promised(scenario):
-    """By the time for which threads stood, and not by what mmattach says; which is no less."""
+    """By the time for which threads stood, and not by what mmattach says; which is hardly less."""
     of = results(scenario)
-    stood, told = of.worst()
-    assert stood <= 0.01, stood
-    assert stood <= told * 1.02, (stood, told)
+    assert of.worst() <= 0.01
+    assert of.untold() <= 1.03
 
 
 def test_all_scenarios_are_here():
@@ -61,6 +60,8 @@ def test_intervals_hold_as_often_as_they_say(scenario):
     assert of.coverage(of.kept) >= 0.9
     for leak in LEAKS:
         assert sum(of.within[leak]) >= 0.8 * len(of.within[leak]), leak
+    widths = {leak: of.median_width(leak) for leak in LEAKS}
+    assert widths["leak_fast"] <= 1.2 and widths["leak_middle"] <= 1.4 and widths["leak_slow"] <= 2.5, widths
 
 
 @pytest.mark.parametrize("scenario", STEADY)
@@ -82,19 +83,26 @@ def test_hot_places_leave_some_for_the_others():
     assert slow.share("leak_middle", "stays") >= 0.9
 
 
+def test_what_leaks_is_never_called_freed_or_bounded():
+    """Also in a short watch, where it may be unknown, and where the budget is too small for stops that take long."""
+    for of in [results("service", d=10), results("hot", d=10, x=20), *map(results, STEADY)]:
+        for leak in LEAKS:
+            assert of.said[leak]["goes"] == of.said[leak]["table"] == 0, (leak, of.said[leak])
+
+
 def test_a_keeper_that_waits_for_a_processor():
     """At one stop in a thousand it comes a millisecond late, and the threads that stand meanwhile do so for longer: the
     promise holds."""
     of = results("threads", l=1000)
-    stood, told = of.worst()
-    assert stood <= 0.01 and stood <= told * 1.02, (stood, told)
+    assert of.worst() <= 0.01 and of.untold() <= 1.03, (of.worst(), of.untold())
     assert all(of.share(leak, "stays") == 1 for leak in LEAKS)
 
 
 def test_bunches_are_a_lower_bound_and_not_called_bounded():
-    """300 blocks each five seconds: in the last fifth of a minute there may be none, as there was in other pauses."""
+    """300 blocks each five seconds on average: in the last fifth of a minute there may be none, as in other pauses. (Of
+    40 watches eight called it bounded, before pauses counted.)"""
     of = results("bunches")
-    assert not of.said["bunch_leak"]["table"] and of.share("bunch_leak", "stays") >= 0.8, of.said["bunch_leak"]
+    assert of.share("bunch_leak", "table") <= 0.05 and of.share("bunch_leak", "stays") >= 0.8, of.said["bunch_leak"]
     assert sum(of.within["bunch_leak"]) >= 0.9 * SEEDS
     assert of.share("pair_leak", "stays") == 1
 
@@ -116,9 +124,9 @@ def test_what_is_reused_unseen_may_be_gone():
     """Blocks that go at once, at addresses that get blocks which look the same; hardly any allocation is seen. The lower
     end of the share that is reported as live may not exclude the truth, and a leak among them is found."""
     of = results("alike")
-    places = [place for run in of.runs for place in run["places"] if place["kind"] == "short"]
-    assert len(places) == 9 * SEEDS and not of.accused(5)[0]
-    assert not [place for place in places if place.get("share_low", 0) > 0.02]
+    places = [place for run in of.runs for place in run["places"] if place["kind"] == "short" and "turnover" in place]
+    assert len(places) >= 8 * SEEDS and not of.accused(5)[0]
+    assert not [place for place in places if place["share_low"] > 0.02]
     assert of.share("leak_alike", "stays") == 1
 
 

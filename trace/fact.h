@@ -91,7 +91,7 @@ struct fact_sample {
 	bool standing;		/* its trap is planted all the time by now */
 	uint32_t nsteps;
 	struct fact_step steps[MMT_SAMPLE_STEPS];
-	/* of its site: how long the trap was planted as late, at least */
+	/* of its site: how long the trap was planted as late, at least; 0 if a pause then says nothing */
 	uint64_t late_exposed_us;
 	/*
 	 * hits that are not among those, as a thread was stopped at a trap then; and how long one was stopped

@@ -265,10 +265,8 @@ static void crashed(int sig, siginfo_t *si, void *context)
 		kill(getpid(), SIGTERM);
 		return;
 	}
-	if (the_keeper) {
-		wait_stops_crashed(the_keeper);
+	if (the_keeper)
 		leave(the_keeper, LEFT_CRASH);
-	}
 	_exit(1);
 }
 

@@ -300,6 +300,7 @@ void leave(struct keeper *k, enum leave_reason reason)
 	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))
 		if (!s->gone)
 			lift(s);
+	wait_stops_left_over(k);
 	release_threads(k);
 	i = 0;
 	for (struct keeper *s = keeper_first(k); s; s = keeper_next(s, &i))

@@ -124,13 +124,12 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 	}
 	if (!is_at_home(k, t))
 		return false;
-	/* until it is taken, cleaned, or known to be no copy: if we crash meanwhile, it is cleaned as we leave */
-	t->unclean = true;
+	/* a copy is unclean until it is taken or cleaned: if we crash meanwhile, it is cleaned as we leave */
+	t->unclean = !newproc_shares_memory(k, t->tid);
 	t->known = true;
 	t->guest = true;
 	k->others++;
-	if (newproc_shares_memory(k, t->tid)) {
-		t->unclean = false;
+	if (!t->unclean) {
 		calls_drop(&k->calls, &t->calls);
 		return true;
 	}
@@ -145,6 +144,7 @@ bool newproc_first_stop(struct keeper *k, struct tracee *t)
 			atomic_fetch_add(&k->shared->end.uncleaned, 1);
 		return true;
 	}
+	t->unclean = false;
 	let_copy_go(k, t);
 	return false;
 }
@@ -164,6 +164,7 @@ enum copy_state newproc_clean_at_trap(struct keeper *k, struct tracee *t,
 		return COPY_OWN_INT3;
 	if (r < 0 || tracee_set_regs(t, before, &regs) < 0)
 		return COPY_UNCLEAN;
+	t->unclean = false;
 	tracee_mend_mask(t, true);
 	let_copy_go(k, t);
 	return COPY_LET_GO;

@@ -48,15 +48,6 @@ struct reaped {
 	} all[THREADS_MAX];
 };
 
-/*
- * A stop that waitpid has told us of, until it is in a table: no second call tells it. If the keeper crashes just
- * then, the code that leaves finds it here. tid 0: there is none.
- */
-struct taken {
-	volatile pid_t tid;
-	int status;
-};
-
 /* Of the held threads, those that are stopped at their end (exit_hold.h). */
 struct exit_hold {
 	uint32_t threads;
@@ -163,7 +154,11 @@ struct keeper {
 	struct threads threads;
 	uint32_t queue[THREADS_MAX];
 	struct reaped reaped;
-	struct taken taken;		/* of the first */
+	/*
+	 * Of the first: the stop that the kernel has told us last, until it is in a table (si_pid 0): no second
+	 * call tells it. If the keeper crashes just then, the code that leaves finds it here.
+	 */
+	siginfo_t taken;
 };
 
 static inline uint64_t keeper_clock_ns(void)

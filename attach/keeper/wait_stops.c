@@ -97,35 +97,53 @@ void wait_stops_status(struct keeper *k, pid_t tid, int status)
 	enqueue(k, t, status);
 }
 
-/* Ask @tid, or any (-1), and enter its stop into its table. false: none has stopped. */
-static bool take_stop(struct keeper *k, pid_t tid)
+/* As waitpid gives it. */
+static int status_of(const siginfo_t *si)
 {
-	struct taken *taken = &keeper_first(k)->taken;
+	switch (si->si_code) {
+	case CLD_EXITED:
+		return (si->si_status & 0xff) << 8;
+	case CLD_KILLED:
+		return si->si_status;
+	case CLD_DUMPED:
+		return si->si_status | 0x80;
+	default:
+		return si->si_status << 8 | 0x7f;
+	}
+}
 
-	taken->tid = waitpid(tid, &taken->status, WNOHANG | __WALL);
-	if (taken->tid > 0)
-		wait_stops_status(k, taken->tid, taken->status);
-	else
-		taken->tid = 0;
-	tid = taken->tid;
-	taken->tid = 0;
-	return tid > 0;
+static bool enter_taken(struct keeper *k)
+{
+	siginfo_t *taken = &keeper_first(k)->taken;
+
+	if (!taken->si_pid)
+		return false;
+	wait_stops_status(k, taken->si_pid, status_of(taken));
+	*(volatile pid_t *)&taken->si_pid = 0;
+	return true;
+}
+
+/*
+ * Ask one thread, or all. The kernel itself writes which one has stopped, and how, to where a crash finds it. (Stops
+ * of tracees are told without WSTOPPED, and those of other children must not be.)
+ */
+static bool take_stop(struct keeper *k, idtype_t which, pid_t tid)
+{
+	siginfo_t *taken = &keeper_first(k)->taken;
+
+	if (waitid(which, (id_t)tid, taken, WEXITED | WNOHANG | __WALL) < 0)
+		taken->si_pid = 0;
+	return enter_taken(k);
 }
 
 bool wait_stops_ask(struct keeper *k, pid_t tid)
 {
-	return take_stop(k, tid);
+	return take_stop(k, P_PID, tid);
 }
 
-void wait_stops_crashed(struct keeper *k)
+void wait_stops_left_over(struct keeper *k)
 {
-	struct taken *taken = &keeper_first(k)->taken;
-	const pid_t tid = taken->tid;
-
-	/* once: if that is what crashes, there is no second time */
-	taken->tid = 0;
-	if (tid > 0)
-		wait_stops_status(k, tid, taken->status);
+	(void)enter_taken(k);
 }
 
 /* true if any of the threads that hit lately has stopped again. */
@@ -153,7 +171,7 @@ static bool ask_active(struct keeper *first)
 
 void wait_stops_everyone(struct keeper *k)
 {
-	while (take_stop(k, -1))
+	while (take_stop(k, P_ALL, 0))
 		;
 	keeper_first(k)->next_scan_ns = k->now_ns + SCAN_NS;
 }

@@ -40,8 +40,11 @@ void wait_stops_unsettle(struct keeper *k);
 /* Has @tid stopped, or ended? If so it is in the queue now. */
 bool wait_stops_ask(struct keeper *k, pid_t tid);
 
-/* The keeper has crashed, and leaves: enters a stop that the kernel has told it, if none has it yet. */
-void wait_stops_crashed(struct keeper *k);
+/*
+ * The keeper leaves, perhaps as it has crashed: enters a stop that the kernel has told it, and that is in no table
+ * yet. Traps must be lifted before: this may be what it has crashed at.
+ */
+void wait_stops_left_over(struct keeper *k);
 
 /* A wait status that other code got from the kernel. */
 void wait_stops_status(struct keeper *k, pid_t tid, int status);

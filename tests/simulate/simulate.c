@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * simulate: sampled watches (--budget) in simulated time: a minute of a service takes some ten milliseconds.
+ * simulate: sampled watches (--budget) in simulated time: a minute of a service takes 0.2 s.
  * For what happens once in a hundred watches: a false accusation, a missed leak, an interval without the
  * truth, a promise that is not kept. Live tests cannot show how often that is.
  *

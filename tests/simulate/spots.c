@@ -134,7 +134,7 @@ static const struct scenario scenarios[] = {
 	{ "threads", "the same by eight threads without a pause", 8, 2, true, 2, OF(service) },
 	{ "quiet", "a tenth of that", 1, 0.1, false, 3, OF(quiet) },
 	{ "seldom", "one call in ten, and in a hundred, forgets its block", 2, 0.2, false, 2, OF(seldom) },
-	{ "bunches", "300 blocks within 5 ms, every five seconds", 2, 0.2, false, 1, OF(bunches) },
+	{ "bunches", "300 blocks within 5 ms, each five seconds on average", 2, 0.2, false, 1, OF(bunches) },
 	{ "lockstep", "32 threads that allocate together", 32, 0.5, false, 1, OF(lockstep) },
 	{ "late", "idle for 30 s, then hot", 1, 0.3, false, 2, OF(late) },
 	{ "caches", "caches of 0.1 to 40 s", 2, 0.2, false, 2, OF(caches) },

@@ -29,6 +29,7 @@
 #define SERVE_NS (8 * US)
 #define RESTART_NS (10 * US)
 #define STOP_CPU_NS (6 * US)
+#define TOGETHER_NS (4 * US)	/* of threads that run together, on few processors, one comes so long after the other */
 #define LATE_NS MS			/* on average, where the keeper gets no processor at once */
 
 static struct keeper *keeper;
@@ -43,6 +44,7 @@ static struct sampling *sampling;
 static struct rule rule;
 
 static struct simulation *run;
+static uint64_t waited_ns;			/* the keeper, for a processor (its schedstat) */
 static uint64_t next_ns[SHARED_SITES];		/* of each spot: its next allocation, while its trap is planted */
 static bool standing[THREADS];
 static struct ten_seconds stood;
@@ -106,7 +108,8 @@ static void begin_cost(uint64_t seed)
 
 	c->latency = latency;
 	stop_cost_learn_begin(&c->learned, &latency);
-	c->schedstat = -1;
+	c->schedstat = memfd_create("schedstat", MFD_CLOEXEC);
+	c->delay_ns = waited_ns;
 	token_bucket_init(&c->bucket, run->budget_ppm, clock_now_ns);
 	c->trap_stop_ns = latency.wake_ns + latency.restart_ns;
 	c->hold_ns = COST_HOLD_NS;
@@ -137,6 +140,7 @@ static void begin_keeper(uint64_t seed)
 static void end_keeper(void)
 {
 	close(keeper->mem);
+	close(keeper->budget.cost.schedstat);
 	munmap(code, code_bytes());
 	munmap(shared, sizeof(*shared));
 	munmap(keeper, sizeof(*keeper));
@@ -303,7 +307,8 @@ static void end_sampling(void)
 static struct stopped {
 	uint32_t spot;
 	unsigned thread;
-	uint64_t at_ns;
+	uint64_t at_ns;			/* when it has stopped, */
+	uint64_t found_ns;		/* and when, for all that the keeper knows; 0: it has not looked since */
 } queue[THREADS];
 static uint32_t nqueue;
 
@@ -324,15 +329,24 @@ static void stop_at(uint32_t spot, uint64_t at_ns)
 	if (thread == run->scenario->threads)
 		return;
 	standing[thread] = true;
-	queue[nqueue++] = (struct stopped){ spot, thread, at_ns };
+	queue[nqueue++] = (struct stopped){ .spot = spot, .thread = thread, .at_ns = at_ns };
 }
 
-/* Place @i allocates at @at_ns, and its trap is planted. */
+/*
+ * Spot @i allocates at @at_ns, and its trap is planted: one thread stops. If it is in lockstep with others, these
+ * come next; if the trap is lifted before, they run on.
+ */
 static void hit(uint32_t i, uint64_t at_ns)
 {
-	for (unsigned n = 0; n < run->states[i].together && n < run->scenario->threads; n++)
-		stop_at(i, at_ns);
+	stop_at(i, at_ns);
 	next_ns[i] = NEVER;
+	if (run->states[i].together == 1)
+		return;
+	if (!following.n)
+		following.n = run->states[i].together;
+	following.spot = i;
+	if (--following.n)
+		next_ns[i] = at_ns - BEGIN + TOGETHER_NS;
 }
 
 /* Which spot allocates next, at a trap. */
@@ -387,17 +401,14 @@ static void tell_sampler(const struct stopped *s)
 static void serve(const struct stopped *s)
 {
 	const struct tracee t = { .tid = (pid_t)(1 + s->thread), .stepping = NO_TRAP, .redo = NO_TRAP };
-	const uint64_t since_ns = keeper->began.likely_ns > s->at_ns ? s->at_ns : keeper->began.likely_ns;
-	bool lifted;
 
 	keeper->nqueue = nqueue;
 	budget_serve(keeper, &t);
-	lifted = is_planted(s->spot) || keeper->traps.all[s->spot].state == TRAP_LIFTED;
-	if (lifted && is_planted(s->spot))
+	if (is_planted(s->spot))
 		tell_sampler(s);
 	(void)budget_hit(keeper, &t, s->spot);
 	others_go_on(clock_now_ns + takes(SERVE_NS));
-	budget_served(keeper, &t, since_ns);
+	budget_served(keeper, &t, s->found_ns);
 }
 
 static void resume(const struct stopped *s)
@@ -414,6 +425,25 @@ static void resume(const struct stopped *s)
 		clock_now_ns = ran_ns;
 }
 
+/* As /proc/PID/schedstat has it. */
+static void tell_waited(uint64_t ns)
+{
+	char text[64];
+	const int n = snprintf(text, sizeof(text), "0 %lu 1\n", waited_ns += ns);
+
+	if (pwrite(keeper->budget.cost.schedstat, text, (size_t)n, 0) != n)
+		perror("schedstat");
+}
+
+/* It asks which threads have stopped: those that it has not known of have since it asked last, at the earliest. */
+static void find_stopped(void)
+{
+	for (uint32_t i = 0; i < nqueue; i++)
+		if (!queue[i].found_ns)
+			queue[i].found_ns = keeper->began.found_ns;
+	keeper->began.asked_ns = clock_now_ns;
+}
+
 /* A thread has stopped: the keeper wakes, and serves all that are. */
 static void serve_all(uint64_t slept_ns)
 {
@@ -423,8 +453,9 @@ static void serve_all(uint64_t slept_ns)
 
 	others_go_on(clock_now_ns + takes(WAKE_NS) + late_ns);
 	keeper->now_ns = clock_now_ns;
+	tell_waited(late_ns);
 	budget_woken(keeper, (pid_t)(1 + queue[0].thread), slept_ns);
-	keeper->began.asked_ns = clock_now_ns;
+	find_stopped();
 	while (nqueue) {
 		const struct stopped s = queue[0];
 
@@ -433,6 +464,11 @@ static void serve_all(uint64_t slept_ns)
 		resume(&s);
 		served = (uint32_t)s.thread + 1;
 		look_at_traps();
+		if (nqueue && !queue[0].found_ns) {
+			slept_ns = keeper->now_ns = clock_now_ns;
+			budget_woken(keeper, (pid_t)(1 + queue[0].thread), slept_ns);
+			find_stopped();
+		}
 	}
 	budget_quiet(keeper, (pid_t)served);
 }
@@ -482,6 +518,7 @@ static int begin(void)
 	memset(standing, 0, sizeof(standing));
 	memset(&stood, 0, sizeof(stood));
 	nqueue = 0;
+	waited_ns = 0;
 	following.n = 0;
 	run->states = calloc(s->nspots, sizeof(*run->states));
 	if (!run->states)

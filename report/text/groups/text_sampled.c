@@ -83,7 +83,7 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 	case UNKNOWN_NO_TABLE:
 		strbuf_puts(sb, "the tracked blocks stay live. It may have stopped growing: no allocation was "
 				"seen in the last fifth of the watch, but its trap was planted too briefly "
-				"then to be certain");
+				"then to be certain, or there were such pauses before");
 		break;
 	default:
 		strbuf_puts(sb, "many old blocks are still live, but some are freed late");
