@@ -38,6 +38,7 @@ WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "
 LEAST = 3150  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
 LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
+GATE = HERE.parent / "build/tests.gate"  # and before, while it waits for that
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
@@ -108,14 +109,24 @@ def be_nice(nice):
 
 
 @contextlib.contextmanager
-def held(how):
-    fd = os.open(LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+def locked(path, how):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(fd, how)
         yield
     finally:
         fcntl.flock(fd, fcntl.LOCK_UN)  # a child of the test may have inherited the descriptor
         os.close(fd)
+
+
+@contextlib.contextmanager
+def held(how):
+    """While a test waits to run alone, no other begins: as long as two workers have one test after the other, there may
+    be no moment for minutes at which none is running."""
+    with contextlib.ExitStack() as stack:
+        with locked(GATE, how):
+            stack.enter_context(locked(LOCK, how))
+        yield
 
 
 def held_for(item):
