@@ -255,7 +255,9 @@ def test_watches_are_killed_in_a_storm(births, follow, tmp_path, which):
         births.say("storm 900")
         random_moment(0.6)
         everyone = watches(run, 1)
-        first = next(w for w in everyone if any(parent(t) == w for t in tracers(births.pid)))
+        # its threads come and go while they are looked at
+        first = wait_for(lambda: next((w for w in everyone if any(parent(t) == w for t in tracers(births.pid))), None),
+                         "the keeper of the first watch is seen", 5)
         if which == "all":
             run.process.kill()
         elif which == "first":
