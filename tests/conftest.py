@@ -120,11 +120,11 @@ def locked(path, how):
 
 
 @contextlib.contextmanager
-def held(how):
-    """While a test waits to run alone, no other begins: as long as two workers have one test after the other, there may
-    be no moment for minutes at which none is running."""
+def held(how, soon=False):
+    """Tests that run alone come when the others are done: one waits until no other runs, and as long as two workers have
+    one test after the other, that is never so. Where it must be soon, no other begins meanwhile."""
     with contextlib.ExitStack() as stack:
-        with locked(GATE, how):
+        with locked(GATE, fcntl.LOCK_EX) if soon else locked(GATE, fcntl.LOCK_SH) if how == fcntl.LOCK_SH else contextlib.nullcontext():
             stack.enter_context(locked(LOCK, how))
         yield
 
@@ -147,7 +147,7 @@ class Again:
     def pytest_runtest_protocol(self, item, nextitem):
         if not again.ON:
             return None
-        again.protocol(item, nextitem, lambda: held_for(item), lambda: held(fcntl.LOCK_EX))
+        again.protocol(item, nextitem, lambda: held_for(item), lambda: held(fcntl.LOCK_EX, soon=True))
         return True
 
 

@@ -125,7 +125,7 @@ static bool enter_taken(struct keeper *k)
 
 /*
  * Ask one thread, or all. The kernel itself writes which one has stopped, and how, to where a crash finds it. (Stops
- * of tracees are told without WSTOPPED, and those of other children must not be.)
+ * of tracees are reported without WSTOPPED, and those of other children must not be.)
  */
 static bool take_stop(struct keeper *k, idtype_t which, pid_t tid)
 {

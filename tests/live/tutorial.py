@@ -113,6 +113,7 @@ FORMS = [(re.compile(pattern), form) for pattern, form in [
     (r"\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d))+\b", "TIME"),
     (r"\d+(?:[.,]\d+)*", "N"),
     (r"<N%", "N%"),
+    (r"\((\w+)\+N\)", r"(\1)"),  # the first of an array, or another one
     (r"\bSIZE in N blocks?", "AMOUNT"),
     (r"(?<=lost )none|(?<=reachable )none", "AMOUNT"),
     (r"\b(block|object|byte|event|thread|pointer|time|frame|piece|word|register|arena|pair|group|connection)s\b", r"\1"),
