@@ -24,7 +24,7 @@ enum verdict {
 	VERDICT_COUNT
 };
 
-/* As in the JSON report: "definite". The words for a reader are in report/model/words.h. */
+/* As in the JSON report: "definite". The words for a reader are in report/words/words.h. */
 const char *verdict_name(enum verdict v);
 
 #endif

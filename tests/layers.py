@@ -28,7 +28,7 @@ HEAP = "heap heap/*"
 KEEPER = "attach/keeper attach/keeper/*"
 SHARED = "attach/keeper/shared attach/keeper/traps/emulate.h"     # interface of controller and keeper
 MODEL = "base trace report/sampling report/ledger report/ledger/merged report/model"
-FORMAT = f"{MODEL} report/names report/query report/diff report/export report/formats.h"
+FORMAT = f"{MODEL} report/words report/names report/query report/diff report/export report/formats.h"
 
 # What each folder may include besides itself: folders, patterns of them, or single headers.
 MAY_INCLUDE = {
@@ -55,14 +55,15 @@ MAY_INCLUDE = {
     "report/ledger/merged": "base report/sampling trace report/ledger/series.h",
     "report/ledger": "base report/sampling trace report/ledger/merged",
     "report/model": MODEL,
-    "report/names": f"{MODEL} {SYMBOLIZE}",
+    "report/words": MODEL,
+    "report/names": f"{MODEL} {SYMBOLIZE} report/words",
     "report/suppress": f"{MODEL} {SYMBOLIZE} report/names",
     "report/query": f"{MODEL} report/names",
     "report/groups": f"{MODEL} report/names report/suppress report/query",
     "report/refs": f"{MODEL} report/names report/suppress report/query report/groups",
     "report/diff": f"{MODEL} report/names",
-    "report/fields": f"{MODEL} report/names report/query report/diff",
-    "report/text/groups": f"{MODEL} report/names report/query report/fields",
+    "report/fields": f"{MODEL} report/words report/names report/query report/diff",
+    "report/text/groups": f"{MODEL} report/words report/names report/query report/fields",
     "report/text": f"{FORMAT} report/fields report/text/groups report/text/scan/out_scan_text.h",
     "report/text/scan": f"{FORMAT} report/fields report/text report/text/groups",
     "report/json": f"{FORMAT} report/fields",

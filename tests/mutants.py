@@ -14,6 +14,7 @@ import concurrent.futures
 import dataclasses
 import filecmp
 import hashlib
+import importlib.util
 import os
 import pathlib
 import random
@@ -194,6 +195,8 @@ def main():
     parser.add_argument("-l", type=int, default=240, help="seconds for each file of tests")
     parser.add_argument("module", nargs="*", choices=[[], *MODULES], help="of which; all, if none is named")
     wanted = parser.parse_args()
+    if not importlib.util.find_spec("pytest"):
+        sys.exit(f"mutants: {PYTHON} has no pytest: /usr/bin/python3 tests/mutants.py")
     trees = [Tree(number) for number in range(wanted.j)]
     free, lock, reasons = list(trees), threading.Lock(), known()
     survivors, bad = [], False

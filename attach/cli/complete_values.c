@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/verdict.h"
 #include "packs/packs.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 /* The texts of --help are wrapped, and say more behind the first clause. */
 static void put_clause(FILE *out, const char *text)

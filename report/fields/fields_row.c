@@ -3,7 +3,7 @@
 #include "report/fields/parts.h"
 #include "report/fields/table.h"
 
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/rows.h"
 
 #define FAMILY(F) \

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 void folded_init(struct folded *f, bool families)
 {

@@ -10,8 +10,8 @@
  * The data is that of the JSON report (report/json), with three differences: stacks are lists of numbers of
  * frames (report/json/json_frames.h); there are members for what the text report says in words, or decides:
  * "answer", its first lines, "answer_growth", the rate in them, "no_growth", what stands in its place, "cost" and
- * "stopped", how much the target was stopped, in short and in lines (report/model/words_stopped.h), and "words"
- * for verdicts, growth and the like (report/model/words.h); and <, > and & are escaped, so that
+ * "stopped", how much the target was stopped, in short and in lines (report/words/words_stopped.h), and "words"
+ * for verdicts, growth and the like (report/words/words.h); and <, > and & are escaped, so that
  * nothing in a name of the target can end the element, or begin another one.
  *
  * The page's Content-Security-Policy allows its own style and its own script, by their hashes, and nothing

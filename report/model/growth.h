@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* number, name in JSON and CSV; the words for a reader are in report/model/words.h */
+/* number, name in JSON and CSV; the words for a reader are in report/words/words.h */
 #define GROWTH_SHAPES(X) X(UNKNOWN, unknown) X(GROWS, grows) X(SLOWS, slows) X(LEVEL, level) X(ONCE, once) X(FALLS, falls)
 
 enum growth_shape {

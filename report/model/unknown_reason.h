@@ -13,7 +13,7 @@
  *	noticed		nearly all seem to stay live, but reuse of their addresses was noticed too often
  *	hardly_any	so few of all stay live that they may be others, at the addresses of freed ones
  *	no_table	they stay live, and nothing is added by now; but too few were to be expected lately to
- *			call it bounded
+ *			call it bounded, or there were such pauses before
  *	some_late	some stay live, and some are freed late
  */
 #ifndef MM_UNKNOWN_REASON_H

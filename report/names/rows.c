@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/apart.h"
 #include "report/names/shortname.h"
 #include "report/names/sitename.h"

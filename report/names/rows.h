@@ -57,7 +57,7 @@ double row_share(const struct summary *view, const struct summary_group *row);
 /* In which part of a table. In a sampled run what leaks, or may leak, grows, and the rest is kept. */
 enum summary_section row_section(const struct summary *view, const struct summary_group *row);
 /*
- * How it grows, as a table has it (report/model/words.h); "see [3]" of a lost row whose younger blocks are in
+ * How it grows, as a table has it (report/words/words.h); "see [3]" of a lost row whose younger blocks are in
  * another one, which grows (summary_grows_instead). Nothing if the run has no times.
  */
 void row_growth(struct strbuf *sb, const struct summary *view, const struct summary_group *row, bool brief);

@@ -8,7 +8,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/text_parts.h"
-#include "report/model/words_stopped.h"
+#include "report/words/words_stopped.h"
 #include "report/text/groups/text_builds.h"
 #include "report/text/groups/text_label.h"
 #include "report/text/groups/text_mark.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/model/format_text.h"
-#include "report/model/memory_growth.h"
+#include "report/words/memory_growth.h"
 #include "report/model/target_ended.h"
 #include "report/model/text_parts.h"
 #include "report/text/groups/text_label.h"

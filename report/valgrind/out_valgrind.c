@@ -10,7 +10,7 @@
 #include "report/export/export.h"
 #include "report/formats.h"
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 /* --- XML --- */
 

@@ -82,6 +82,8 @@ void heap_begin(const struct spot *spots, const struct spot_state *states, size_
 {
 	double rates[CLASSES] = { 0 };
 
+	if (n > CLASSES)
+		abort();
 	memset(&heap, 0, sizeof(heap));
 	heap.spots = spots;
 	heap.states = states;

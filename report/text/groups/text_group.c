@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/rows.h"
 #include "report/names/sitename.h"
 #include "report/text/groups/text_freed.h"

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 #define SPARK_WIDTH 32
 #define LINE_WIDTH 40		/* the text before the sparkline, if it is not longer */

@@ -3,7 +3,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/summary.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/text/groups/wrap.h"
 
 /* The escape sequence of a mark; NULL: it is none. */

@@ -8,7 +8,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/sampled_longer.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/sitename.h"
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/wrap.h"

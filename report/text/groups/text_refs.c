@@ -9,7 +9,7 @@
 
 #include "report/fields/fields.h"
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/rows.h"
 #include "report/names/sitename.h"
 #include "report/text/groups/text_growth.h"

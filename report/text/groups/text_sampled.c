@@ -7,7 +7,7 @@
 #include "report/model/format_text.h"
 #include "report/model/sampled.h"
 #include "report/model/unknown_reason.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 #define FEW 10u		/* tracked blocks: a share of so few would be misunderstood */
 #define CHUNK_HEAD 8	/* what glibc adds to a block */

@@ -7,7 +7,7 @@
 
 #include "report/fields/fields.h"
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 #include "report/names/shortname.h"
 #include "report/names/sitename.h"
 #include "report/text/groups/columns.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "report/model/format_text.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 #define LABEL_WIDTH 60
 #define PLACE_WIDTH 64

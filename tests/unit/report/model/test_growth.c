@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "report/ledger/series.h"
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 #define BLOCK 100
 

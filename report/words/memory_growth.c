@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/model/memory_growth.h"
+#include "report/words/memory_growth.h"
 
 #include "report/model/text_parts.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* words: see words.h. */
-#include "report/model/words.h"
+#include "report/words/words.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "report/model/format_text.h"
-#include "report/model/memory_growth.h"
+#include "report/words/memory_growth.h"
 
 /* --- verdicts --- */
 

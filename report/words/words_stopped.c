@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/model/words_stopped.h"
+#include "report/words/words_stopped.h"
 
 #include <inttypes.h>
 #include <string.h>
