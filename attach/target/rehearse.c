@@ -47,7 +47,8 @@ static int try_requests(pid_t pid, const char **what)
 	siginfo_t si;
 	int r;
 
-	TRY(PTRACE_SEIZE, 0, 0);
+	/* a child that steps when we are killed would end by the SIGTRAP of its step, as a program that crashed */
+	TRY(PTRACE_SEIZE, 0, PTRACE_O_EXITKILL);
 	r = stop(pid, what);
 	if (r)
 		return r;

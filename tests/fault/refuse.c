@@ -6,6 +6,7 @@
  *	WHAT		CALL[:ARGUMENT=VALUE]:ERRNO
  *	kcmp:38			kcmp always fails with ENOSYS
  *	ptrace:0=16902:1	ptrace with first argument 0x4206 fails with EPERM
+ *	ptrace:0=17:0		a process that calls ptrace with first argument 17 is killed
  *
  * It is a seccomp filter, so it applies to every process and thread that PROGRAM starts, too. It cannot
  * count: a refused call fails from the first time on.
@@ -41,8 +42,8 @@ static const struct {
 };
 
 struct refusal {
-	uint32_t nr, value, err;
-	int argument;	/* or ANY */
+	uint32_t nr, value, err;	/* without an error: the process is killed */
+	int argument;			/* or ANY */
 };
 
 static void usage(const char *what)
@@ -76,6 +77,11 @@ static struct refusal parse(const char *what)
 	return r;
 }
 
+static uint32_t action_of(const struct refusal *r)
+{
+	return r->err ? SECCOMP_RET_ERRNO | r->err : SECCOMP_RET_KILL_PROCESS;
+}
+
 /*
  * The call, the low half of its argument, the result; after these instructions the call number is in the
  * accumulator again.
@@ -88,11 +94,11 @@ static size_t filter_of(const struct refusal *r, struct sock_filter *f)
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->nr, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->value, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | r->err),
+		BPF_STMT(BPF_RET | BPF_K, action_of(r)),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	}, always[] = {
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, r->nr, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | r->err),
+		BPF_STMT(BPF_RET | BPF_K, action_of(r)),
 	};
 	const size_t n = r->argument == ANY ? sizeof(always) : sizeof(with_argument);
 
