@@ -5,7 +5,6 @@
  */
 #include "report/csv/out_csv.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -66,19 +65,6 @@ static void a_line_for_each_group(void **state)
 	summary_fini(&s);
 }
 
-static void a_summary_with_holes_is_not_printed(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	s.err = -ENOMEM;
-	assert_int_equal(out_csv(&s, 0, &sb), -ENOMEM);
-	assert_int_equal(sb.len, 0);
-	summary_fini(&s);
-}
-
 static int print_example(void (*make)(struct summary *s))
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -97,7 +83,6 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_are_safe),
 		cmocka_unit_test(a_line_for_each_group),
-		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "print"))

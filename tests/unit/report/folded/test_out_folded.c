@@ -2,7 +2,6 @@
 /* out_folded: lines that flame graph tools read as intended, whatever the names of functions are. */
 #include "report/folded/out_folded.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -120,19 +119,6 @@ static void tags_are_leaves(void **state)
 	assert_folded(&s, "f 6\nf;<t:1> 5\n");
 }
 
-static void a_summary_with_holes_is_not_printed(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	s.err = -ENOMEM;
-	assert_int_equal(out_folded(&s, 0, &sb), -ENOMEM);
-	assert_int_equal(sb.len, 0);
-	summary_fini(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -143,7 +129,6 @@ int main(void)
 		cmocka_unit_test(nameless_code),
 		cmocka_unit_test(references),
 		cmocka_unit_test(tags_are_leaves),
-		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

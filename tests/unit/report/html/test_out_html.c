@@ -5,7 +5,6 @@
  */
 #include "report/html/out_html.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -125,19 +124,6 @@ static void series_are_as_short_as_can_be(void **state)
 	free(data);
 }
 
-static void a_summary_with_holes_is_not_printed(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	s.err = -ENOMEM;
-	assert_int_equal(out_html(&s, 0, &sb), -ENOMEM);
-	assert_int_equal(sb.len, 0);
-	summary_fini(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,7 +132,6 @@ int main(void)
 		cmocka_unit_test(the_example),
 		cmocka_unit_test(names_are_never_markup),
 		cmocka_unit_test(series_are_as_short_as_can_be),
-		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,6 @@
  */
 #include "report/json/out_json.h"
 
-#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,19 +80,6 @@ static void a_start_that_cannot_be(void **state)
 	summary_fini(&s);
 }
 
-static void a_summary_with_holes_is_not_printed(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	summary_init(&s);
-	s.err = -ENOMEM;
-	assert_int_equal(out_json(&s, 0, &sb), -ENOMEM);
-	assert_int_equal(sb.len, 0);
-	summary_fini(&s);
-}
-
 /* Each object has its counts in the order of the call sites. */
 static void object_example(struct summary *s)
 {
@@ -135,7 +121,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(empty_lists),
 		cmocka_unit_test(no_infinity),
 		cmocka_unit_test(a_start_that_cannot_be),
-		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "print"))

@@ -5,7 +5,6 @@
  */
 #include "report/text/out_text.h"
 
-#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -864,19 +863,6 @@ static void nothing_could_be_watched(void **state)
 	summary_fini(&s);
 }
 
-static void a_summary_with_holes_is_not_printed(void **state)
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	(void)state;
-	report_example(&s);
-	s.err = -ENOMEM;
-	assert_int_equal(out_text(&s, 0, &sb), -ENOMEM);
-	assert_int_equal(sb.len, 0);
-	summary_fini(&s);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -900,7 +886,6 @@ int main(void)
 		cmocka_unit_test(a_short_watch),
 		cmocka_unit_test(how_sure_it_is),
 		cmocka_unit_test(nothing_could_be_watched),
-		cmocka_unit_test(a_summary_with_holes_is_not_printed),
 	};
 
 	setenv("TZ", "UTC", 1);
