@@ -75,8 +75,3 @@ def test_what():
     bold = re.findall(r"\x1b\[0;1m(.*?)\x1b\[0m", colored)
     assert {"lost", "live, perhaps growing", "[1]", "give_twice medley.cc:56"} <= set(bold)
     assert "\x1b[0m" in printed("report", INPUTS / "medley.mmt", "--block-list", "1", "--color=always").decode()
-
-
-def test_refused():
-    done = subprocess.run([BUILD / "mmattach", *REPORT, "--color", "blue"], stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 2 and "--color blue: must be auto, always or never" in done.stderr

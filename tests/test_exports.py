@@ -364,9 +364,3 @@ def test_any_run(form, which, tmp_path):
         xml.etree.ElementTree.parse(path)
     else:
         assert gauges(path.read_text())
-
-
-def test_what_a_format_has_not_is_refused():
-    done = subprocess.run([MMATTACH, "diff", "--format", "massif", INPUTS / "service.mmt", INPUTS / "service_later.mmt"], capture_output=True, text=True,
-                          timeout=60, check=False)
-    assert done.returncode == 2 and "bytes over the time of one watch" in done.stderr and "pprof" in done.stderr

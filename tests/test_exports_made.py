@@ -3,13 +3,12 @@
 address, names that are no XML, growth that is not known."""
 import re
 import resource
-import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
 from mmt_made import Trace
-from test_exports import INPUTS, MMATTACH, export, gauges, heaptrack, raw, run, size
+from test_exports import MMATTACH, export, gauges, heaptrack, raw, run, size
 
 SEVERAL = 4_000_000  # allocations that a heaptrack file has at most
 
@@ -53,12 +52,6 @@ def converted(form, path, *options):
     out = path.with_suffix("." + form)
     run(MMATTACH, "report", "--format", form, "-o", out, *options, path)
     return out
-
-
-def refused(*words):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    return done.stderr
 
 
 # --- heaptrack: a list of events, made from sums ---
@@ -143,17 +136,3 @@ def test_growth_that_is_not_known_has_no_value(tmp_path):
     found = gauges(converted("openmetrics", tmp_path / "t.mmt").read_text())
     assert [value for (key, _), value in found.items() if key == "group_live_bytes"] == [24]
     assert not [key for key, _ in found if "growth" in key]
-
-
-# --- what is refused ---
-
-@pytest.mark.parametrize("form", ["pprof", "speedscope", "massif", "heaptrack"])
-def test_older_than_is_of_live_blocks(form):
-    """These formats have what was freed, too: their sums would not fit."""
-    said = refused(MMATTACH, "report", "--format", form, "--older-than", "1s", "-o", "/dev/null", INPUTS / "service.mmt")
-    assert f"--older-than: --format {form} has all that was allocated, of any age" in said
-
-
-def test_binary_reports_have_no_place_in_one_output():
-    said = refused(MMATTACH, "--format", "pprof", "--interval", "1s", "-d", "2s", "--", "/bin/true")
-    assert "pprof" in said and "--interval" in said

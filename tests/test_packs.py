@@ -97,17 +97,6 @@ def test_probes_of_a_family():
                             "    unref dict_unref count=*u64(arg1+0x10) module=libglusterfs*\n")
 
 
-@pytest.mark.parametrize("arguments, said", [
-    (["--family", "dicts"], "there is no such family or pack"),
-    (["--probes", "/nonexistent"], "cannot read the rules of /nonexistent: No such file"),
-    (["--probe", "alloc f sise=arg1"], "alloc has no sise= (column 9)"),
-    (["--ref", "f"], "must name two functions"),
-])
-def test_wrong_usage(arguments, said):
-    shown = probes(*arguments)
-    assert shown.returncode == 2 and said in shown.stderr and not shown.stdout
-
-
 def test_wrong_file(tmp_path):
     file = tmp_path / "my.probes"
     file.write_text("family mine\n  alloc f ptr=*(arg1*arg2)\n")

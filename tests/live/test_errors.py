@@ -29,28 +29,6 @@ def assert_says(said, *patterns):
         assert re.search(pattern, said, re.IGNORECASE), f"no {pattern!r} in: {said}"
 
 
-# --- wrong usage ---
-
-@pytest.mark.parametrize("args, names", [
-    ([], r"usage|-p PID"),
-    (["-p", "nonsense"], "nonsense"),
-    (["-p", "-5"], "-5"),
-    (["-p", "0"], "0"),
-    (["-p"], "-p"),
-    (["-p", "1", "-n", "x"], "-n"),
-    (["--"], "program"),
-    (["-p", "1", "-d", "soon"], "soon"),
-    (["-p", "1", "--probe", "alloc"], "alloc|function"),
-    (["-p", "1", "--probe", "grab malloc"], "grab"),
-    (["-p", "1", "--formt", "json"], "--format"),
-    (["-p", "1", "--format", "poem"], "poem"),
-    (["-p", "1", "--sizes", "huge"], "huge"),
-    (["-p", "1", "--debug=nothing"], "nothing"),
-])
-def test_usage(args, names):
-    assert_says(fails(*args, status=2), names)
-
-
 # --- targets that cannot be watched ---
 
 def test_no_such_process():

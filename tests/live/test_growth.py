@@ -5,12 +5,11 @@ import io
 import json
 import pathlib
 import re
-import subprocess
 import sys
 
 import pytest
 
-from harness import MMATTACH, Watch, hits, lost
+from harness import Watch, hits, lost
 from test_trace import mmattach, report
 from untouched import assert_untouched
 
@@ -286,13 +285,3 @@ def test_with_blocks(victim, attach):
     assert all(("bytes_freed" in g) == (g["family"] == "growth") for g in got["groups"])
     assert all(g["verdict"] == "unknown" for g in got["groups"] if g["family"] == "growth")
     target.end()
-
-
-@pytest.mark.parametrize("options, reason", [
-    (["--family", "fd"], "only where memory grows"), (["--probe", "alloc f"], "only where memory grows"), (["--in", "f"], "only where memory grows"),
-    (["--verdicts", "yes"], "no blocks"), (["--max-pause", "1s"], "no blocks"), (["--sizes", "exact"], "--sizes"),
-    (["--free-stacks"], "--free-stacks"), (["--per-object"], "--per-object"),
-])
-def test_refused(options, reason):
-    run = subprocess.run([MMATTACH, "-p", "1", "--growth", *options], capture_output=True, text=True, check=False)
-    assert run.returncode == 2 and reason in run.stderr and not run.stdout

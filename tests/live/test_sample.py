@@ -119,21 +119,3 @@ def test_what_a_condition_takes_for_a_block(victim):
     assert lost(report) == {} and report["totals"]["allocs"] > 0
     assert report["totals"]["live_blocks"] == report["totals"]["unmatched_frees"] == 0, report["totals"]
     target.end()
-
-
-@pytest.mark.parametrize("args, why", [
-    (["--engine", "ptrace"], "--engine ptrace"),
-    (["--budget", "1%"], "--budget"),
-    (["--growth"], "--growth"),
-    (["--family", "fd"], "`alloc open ptr=u32(ret)"),
-    (["--ref", "get_ref:put_ref"], "get_ref"),
-    (["--family", "thread"], "`free pthread_tryjoin_np if=i32(ret)==0"),
-    (["--probe", "free put_thing if=arg2==1"], "`free put_thing if=arg2==1"),
-    (["--engine", "auto", "--unwinder", "dwfl"], "--unwinder"),
-    (["--sample", "2T"], "at most 1T"),
-])
-def test_refused(victim, args, why):
-    target = victim("bysize")
-    said = subprocess.run([MMATTACH, "-p", str(target.pid), "--sample", "64K", "-d", "1s", *args], capture_output=True, text=True)
-    assert said.returncode in (1, 2) and "--sample" in said.stderr and why in said.stderr, said.stderr
-    target.end()

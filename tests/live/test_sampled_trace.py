@@ -58,23 +58,6 @@ def test_keeper_killed(victim):
     target.kill()
 
 
-@pytest.mark.parametrize("args, why", [
-    (["--family", "fd"], "family fd: these are no blocks"),
-    (["--family", "gobject"], "references are counted one by one"),
-    (["--family", "growth"], "where memory grows"),
-    (["--family", "mmap"], "no blocks of memory"),
-    (["--probe", "alloc site_x if=arg1>8"], "more is needed than their result"),
-    (["--in", "main"], "the moment when this is reached is not seen"),
-    (["--ref", "a:b"], "references are counted one by one"),
-])
-def test_refused_before_anything_is_touched(victim, args, why):
-    target = victim("sampled", "-r", "1000")
-    run = subprocess.run([MMATTACH, "-p", str(target.pid), "--budget", "1%", *args], capture_output=True, text=True)
-    assert (run.returncode, why in run.stderr) == (2, True), run.stderr
-    assert_untouched(target)
-    target.end()
-
-
 # jemalloc: if the huge page allocator is on, or no cache is found, it cannot be asked; tcmalloc's debugging version
 # has heads of its own in its blocks
 @pytest.mark.parametrize("library, options, why", [

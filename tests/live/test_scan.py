@@ -551,18 +551,6 @@ def test_too_long_a_pause(victim):
     end(v)
 
 
-@pytest.mark.parametrize("args, text", [
-    ((), "nothing to scan"),
-    (("-p", "1", "--core", "x"), "only one process or core file"),
-    (("-p", "1", "--exe", "x"), "--exe goes with --core"),
-    (("--core", "x", "--max-pause", "1s"), "no process is stopped"),
-    (("-p", "1", "--show", "lost"), "not a verdict"),
-])
-def test_wrong_usage(args, text):
-    told = scan(*args)
-    assert told.status == 2 and text in told.err and told.out == ""
-
-
 @pytest.mark.parametrize("n, size", [(7, 1000), (500, 3000)])
 def test_more_than_one_libc(victim, n, size):
     """The malloc of another namespace comes first in memory. The one with more allocations is listed, and the

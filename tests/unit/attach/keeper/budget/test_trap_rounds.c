@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "attach/keeper/budget/exposure_spans.h"
 #include "attach/keeper/state.h"
 
 #define MS 1000000ull
@@ -210,6 +211,62 @@ static void not_while_modules_move(void **state)
 	assert_int_equal(learned(), SITES);
 }
 
+/* A thread is about to reach the site: its trap is planted at once, whichever site is due, unless none may be. */
+static void a_round_begins_now(void **state)
+{
+	struct trap_round *m = &k->budget.rounds.all[0];
+
+	(void)state;
+	assert_int_equal(learned(), 0);
+	m->hot = true;
+	assert_true(trap_rounds_begin_now(k, 0));
+	assert_int_equal(learned(), 1);
+	assert_int_equal(m->state, ROUND_PLANTED);
+	assert_false(m->hot);
+	/* it is planted already: another round begins */
+	m->round_end_ns = k->now_ns;
+	assert_true(trap_rounds_begin_now(k, 0));
+	assert_int_equal(learned(), 1);
+	assert_true(m->round_end_ns > k->now_ns);
+	go_on_for(2 * PERIOD_MS * MS);
+	close_all();
+	assert_false(trap_rounds_begin_now(k, 0));
+	assert_int_equal(learned(), 0);
+}
+
+static void not_of_a_site_without_rounds(void **state)
+{
+	(void)state;
+	k->budget.rounds.all[0].state = ROUND_NONE;
+	assert_false(trap_rounds_begin_now(k, 0));
+	assert_int_equal(page[0], NOP);
+}
+
+/*
+ * The processor time of a running thread is known to a tick of the scheduler: what it seems to have worked until the
+ * first hit is no more than can have been.
+ */
+static void no_more_work_than_there_was_time(void **state)
+{
+	struct quiet_clock *c = &k->budget.cost.quiet;
+	struct trap_round *m = &k->budget.rounds.all[0];
+
+	(void)state;
+	assert_true(trap_rounds_begin_now(k, 0));
+	m->began_quiet_ns = c->sum_ns;
+	m->began_work_ns = c->work_ns;
+	c->sum_ns += MS;
+	c->work_ns += 10 * MS;
+	exposure_spans_hit(k, 0);
+	assert_int_equal(m->hits, 1);
+	assert_int_equal(m->began_work_ns, c->work_ns - MS);
+	/* only of the first */
+	m->began_work_ns = 0;
+	exposure_spans_hit(k, 0);
+	assert_int_equal(m->hits, 2);
+	assert_int_equal(m->began_work_ns, 0);
+}
+
 int main(void)
 {
 #define rounds_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -219,6 +276,9 @@ int main(void)
 		rounds_test(all_begin_soon_after_it_opens),
 		rounds_test(a_shut_site_is_brought_forward),
 		rounds_test(not_while_modules_move),
+		rounds_test(a_round_begins_now),
+		rounds_test(not_of_a_site_without_rounds),
+		rounds_test(no_more_work_than_there_was_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
