@@ -8,7 +8,7 @@ import pytest
 import tutorial
 from harness import MMATTACH, TOP
 from service import missing
-from tutorial import Session, differs, parts_of, plain, walk
+from tutorial import Session, ages_and_watches, differs, parts_of, plain, walk
 
 TUTORIALS = ["README.md", "doc/find-a-leak.md", "doc/references.md", "doc/production.md",
              "doc/post-mortem.md", "doc/gdb.md", "doc/python.md", "doc/ruby.md", "doc/limits.md",
@@ -31,6 +31,12 @@ def test_it_is_as_the_document_says(name, part, tmp_path):
             pass
     finally:
         session.end()
+
+
+@pytest.mark.parametrize("name, part", PARTS)
+def test_no_block_is_older_than_its_watch(name, part):
+    for command, age, lasted in ages_and_watches(part):
+        assert age <= 1.1 * lasted + 0.1, f"{name}:{command.line}: {age} s, of a watch of {lasted} s"
 
 
 # --- options ---
@@ -96,7 +102,17 @@ def test_what_differs_is_found(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("expected, printed, same", [
-    ("12 blocks, 1.5 MiB", "1 block, 3 B", True),
+    ("12 blocks, 1.5 MiB", "1 block, 3 B", False),
+    ("12 blocks, 1.5 MiB", "700 blocks, 70 MiB", True),
+    ("1.5 MiB in 12 blocks", "3 B in 1 block", False),
+    ("[1]  1.5 MiB   8%   12  x", "[1]  36 B   8%   12  x", False),
+    ("[1]  1.5 MiB   8%   12  x", "[1]  300 KiB   3.2%   4  x", True),
+    ("[1]  1.5 MiB   8%   12  x", "[1]  1.5 MiB   88%   12  x", False),
+    ("it took 4s", "it took 9.3s", True),
+    ("it took 4s", "it took 2m", False),
+    ("it took 4ms", "it took 0.9s", True),
+    ("1.5 MiB in 12 blocks ...", "1.2 MiB in 12 blocks, 3m", True),
+    ("1.5 MiB in 12 blocks ...", "1.2 KiB in 12 blocks, 3m", False),
     ("lost none; at 0x7f12", "lost 17 KiB in 3 blocks; at 0x55aa01", True),
     ("a\n...\nb", "a\nb", True),
     ("a\n...\nb", "a\nc\nd\nb", True),
@@ -105,7 +121,7 @@ def test_what_differs_is_found(tmp_path, monkeypatch):
     ("...\nb", "a\nc", False),
     ("a\n...\nb\n...\nc", "a\nc\nb\nc", True),
     ("a\n...\nb\n...\nb", "a\nb", False),
-    ("[1] 5 B   x", "[2] 90 KiB x", True),
+    ("[1] 5 B   x", "[2] 9 KiB x", True),
     ("grew ...\nb", "grew by 3\nb", True),
     ("grew ...", "shrank", False),
     ("  note      one\n            two", "  note      one two", True),

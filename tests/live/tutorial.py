@@ -100,12 +100,36 @@ def parts_of(text):
     return [part for part in parts if part.commands]
 
 
+def seconds(text):
+    """Of "4s", "10m": seconds."""
+    return float(text[:-1]) * UNITS[text[-1]]
+
+
+def ages_and_watches(part):
+    """(command, age in seconds, seconds of its watch) for each "3ms to 4s old" that a part of a document shows of a
+    watch with -d, or of its trace."""
+    traces = {}
+    for command in part.commands:
+        words = command.text.split()
+        duration = re.search(r"-d ?(\d+[smhd])\b", command.text)
+        lasted = seconds(duration[1]) if duration else max((traces[word] for word in words if word in traces), default=None)
+        if duration and "-o" in words:
+            traces[words[words.index("-o") + 1]] = lasted
+        for age in re.findall(r"to (\d+(?:\.\d+)?)(ms|s|m|h|d) old", "\n".join(command.expected)) if lasted else []:
+            yield command, float(age[0]) * UNITS[age[1]], lasted
+
+
 # --- what is the same of two runs ---
 
 SIZE = r"\d+(?:\.\d+)? (?:B|KiB|MiB|GiB|bytes)\b"
+# what is there or not by chance, and is left out of both
+CHANCE = [(re.compile(pattern), form) for pattern, form in [
+    (r", \d+ of them of other stacks", ""),  # which blocks a lost one holds
+    # only on a busy machine: a pause may be longer than was estimated, and other threads be stopped, too
+    (r" \(the estimate was [\d.]+\w+\)", ""),
+]]
 FORMS = [(re.compile(pattern), form) for pattern, form in [
     (re.escape(str(TOP)), SOURCES),
-    (r", \d+ of them of other stacks", ""),  # which blocks a lost one holds is chance
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", "DATE"),
     (r"\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,16}\b", "ADDRESS"),
     (r"\|[ .:=+*#%@-]{3,}\|", "CURVE"),
@@ -122,17 +146,64 @@ FORMS = [(re.compile(pattern), form) for pattern, form in [
     (r"\b(went|shrank)\b", "SHRANK"),  # a block that is freed at once may be live just then
     (r"\bmostly definitely lost", "definitely lost"),  # a block was in a register just then
     (r"\bgrowing, or perhaps growing", "growing"),
-    # only on a busy machine: a pause may be longer than was estimated, and other threads be stopped, too
-    (r" \(the estimate was TIME\)", ""),
     (r"\(TIME of TIME\)", "(TIME)"),
     (r"\s+", " "),
 ]]
 
 
-def plain(line):
-    for pattern, form in FORMS:
+def replaced(line, forms):
+    for pattern, form in forms:
         line = pattern.sub(form, line)
-    return line.strip()
+    return line
+
+
+def plain(line):
+    return replaced(replaced(line, CHANCE), FORMS).strip()
+
+
+# --- how much it is ---
+
+UNITS = {"B": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
+         "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86400}
+BYTES = r"(?P<size>\d+(?:\.\d+)?) (?P<unit>B|KiB|MiB|GiB)"
+BLOCKS = r"(?P<blocks>\d+)"
+# a sum of blocks: in a sentence, in the first line, in a row of a table
+SUMS = [re.compile(pattern) for pattern in (rf"\b{BYTES} in {BLOCKS} blocks?\b", rf"\b{BLOCKS} blocks?, {BYTES}\b",
+                                            rf"\] +{BYTES} +<?[\d.]+% +{BLOCKS} ")]
+TIME = re.compile(r"\b(\d+(?:\.\d+)?)(ns|us|ms|s|m|h|d)\b")
+SHARE = re.compile(r"(?<![-+\d.])(\d+(?:\.\d+)?)%")
+# How much a service does in a time depends on the machine, and on what runs beside it. What does not:
+SIZES_DIFFER = 10       # times: the sizes of blocks, on average; what a lost one holds is counted with it, and is chance
+TIME_IS_LONGER = 2.5    # times at most, if it is more than a second
+SHARES_DIFFER = 40      # of a hundred
+
+
+def averages(line):
+    """The sizes of blocks, of each sum of them in @line."""
+    return [float(m["size"]) * UNITS[m["unit"]] / int(m["blocks"]) for pattern in SUMS for m in pattern.finditer(line)
+            if int(m["blocks"])]
+
+
+def times(line):
+    return [float(number) * UNITS[unit] for number, unit in TIME.findall(line)]
+
+
+def shares(line):
+    return [float(number) for number in SHARE.findall(line)]
+
+
+def is_near(expected, printed):
+    """Are both lines of about the same? Where one has more numbers than the other, they are not known to be of the same."""
+    ours, theirs = replaced(expected, CHANCE), replaced(printed, CHANCE)
+    for numbers, fit in [(averages, lambda a, b: max(a, b) <= SIZES_DIFFER * min(a, b)),
+                         (times, lambda a, b: b <= TIME_IS_LONGER * max(a, 1)),
+                         (shares, lambda a, b: abs(a - b) <= SHARES_DIFFER)]:
+        a, b = numbers(ours), numbers(theirs)
+        if ours.endswith(" ..."):
+            b = b[:len(a)]
+        if len(a) == len(b) and not all(map(fit, a, b)):
+            return False
+    return True
 
 
 def whole_lines(text):
@@ -147,8 +218,8 @@ def whole_lines(text):
     return found
 
 
-def plain_lines(text):
-    return [plain(line) for line in whole_lines(text)] if text.strip() else []
+def lines_of(text):
+    return whole_lines(text) if text.strip() else []
 
 
 def is_gap(line):
@@ -168,7 +239,9 @@ def segments(lines):
 
 def is_same(expected, line):
     """A line of a document, and a printed one."""
-    return line.startswith(expected[:-4]) if expected.endswith(" ...") else line == expected
+    form, has = plain(expected), plain(line)
+    same = has.startswith(form[:-4]) if form.endswith(" ...") else has == form
+    return same and is_near(expected, line)
 
 
 def fits(part, lines):
@@ -191,8 +264,8 @@ def without_slowness(lines, expected):
 
 def differs(expected, printed):
     """The first lines of @expected that are not in @printed, where they should be; None if all fits."""
-    wanted = plain_lines("\n".join(expected))
-    lines = without_slowness(plain_lines(printed), wanted)
+    wanted = lines_of("\n".join(expected))
+    lines = without_slowness(lines_of(printed), wanted)
     parts = segments(wanted)
     if len(parts) == 1:
         return None if fits(parts[0], lines) else parts[0]
