@@ -338,7 +338,7 @@ def test_streams_are_closed(victim, watch, tmp_path, numbers):
     place = tmp_path / "report"
     quiet = {name: subprocess.DEVNULL for n, name in enumerate(("stdin", "stdout", "stderr")) if n in numbers}
     target.process.send_signal(signal.SIGSTOP)
-    run = watch("-p", target.pid, "-d", "4s", "--report", place, preexec_fn=closed(*numbers), **quiet)
+    run = watch("-p", target.pid, "-d", "2s", "--report", place, preexec_fn=closed(*numbers), **quiet)
     wait_for(lambda: tracers(target.pid), "it is watched")
     wait_for(lambda: sleeps_until_bell(run.pid), "mmattach sleeps, as nothing happens")
     target.process.send_signal(signal.SIGCONT)

@@ -648,9 +648,9 @@ def total_memory(pid):
 
 @ENGINES
 def test_hundreds(victim, many, by):
-    """A hundred each day, and three hundred in full runs."""
+    """Fifty each day, and three hundred in full runs."""
     target = victim("pool")
-    n = everyday(100, 300)
+    n = everyday(50, 300)
     workers = target.ask(f"fork {n - 1}")["workers"]
     run = many("--tree", target.pid, "--engine", by)
     told = target.ask("go 4", limit=120)

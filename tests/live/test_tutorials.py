@@ -113,6 +113,7 @@ def test_what_differs_is_found(tmp_path, monkeypatch):
     ("it took 4ms", "it took 0.9s", True),
     ("1.5 MiB in 12 blocks ...", "1.2 MiB in 12 blocks, 3m", True),
     ("1.5 MiB in 12 blocks ...", "1.2 KiB in 12 blocks, 3m", False),
+    ("[1]  480 B   8%   12  x, ...", "[1]  480 B   8%   12  x, and 80 KiB in 4 blocks with them", True),
     ("lost none; at 0x7f12", "lost 17 KiB in 3 blocks; at 0x55aa01", True),
     ("a\n...\nb", "a\nb", True),
     ("a\n...\nb", "a\nc\nd\nb", True),

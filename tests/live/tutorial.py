@@ -180,8 +180,8 @@ SHARES_DIFFER = 40      # of a hundred
 
 def averages(line):
     """The sizes of blocks, of each sum of them in @line."""
-    return [float(m["size"]) * UNITS[m["unit"]] / int(m["blocks"]) for pattern in SUMS for m in pattern.finditer(line)
-            if int(m["blocks"])]
+    sums = sorted((m for pattern in SUMS for m in pattern.finditer(line)), key=lambda m: m.start())
+    return [float(m["size"]) * UNITS[m["unit"]] / int(m["blocks"]) for m in sums if int(m["blocks"])]
 
 
 def times(line):

@@ -56,7 +56,7 @@ def come_and_go(server, at_once):
 
 
 def test_a_session_of_postgresql_keeps_memory(serve, watch, tmp_path):
-    """And fifty others come and go."""
+    """And twenty others come and go."""
     server, folder = serve(Postgres), tmp_path / "t"
     run = watching(watch, "--tree", server.pid, "--follow", "-o", f"{folder}/")
     sessions = [server.session() for _ in range(3)]
@@ -65,9 +65,9 @@ def test_a_session_of_postgresql_keeps_memory(serve, watch, tmp_path):
         s.stdin.write("select pg_backend_pid();\n")
         pids.append(int(s.stdout.readline()))
     traces(folder, pids)
-    for _ in range(5):
+    for _ in range(2):
         come_and_go(server, 10)
-    for turn in range(300):     # prepared statements stay until the session ends
+    for turn in range(600):     # prepared statements stay until the session ends
         sessions[1].stdin.write(f"prepare kept{turn} as select {turn}, count(*) from pg_class a, pg_class b where a.oid = {turn};\n")
     for s in sessions:
         s.stdin.write("select 7;\n")
