@@ -4,11 +4,12 @@
 Reasons that begin with "optional:" are an exception: they are for what is tested only where it is installed,
 as Rust.
 
-With four workers (pytest-xdist, --dist loadgroup) one runs the tests that watch a live process, one after the
-other; two more those of the live ones that wait rather than compute (WAITING); and the last one, with a
-lower priority, the tests that need nothing but a processor, in which the others help when they are done. While
-a test that is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all
-run one after the other."""
+With four workers (pytest-xdist, --dist loadgroup) three run the tests that watch a live process, file by file, one after
+the other; the last one, with a lower priority, the tests that need nothing but a processor, in which the others help
+when they are done. Which of the three runs a file is chosen by how long it took in some earlier run (durations.txt: a
+whole run writes such a list to build/tests.durations), so that all three end at about the same time. While a test that
+is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all run one after the
+other."""
 import contextlib
 import fcntl
 import json
@@ -25,18 +26,13 @@ AUTOGROUP = pathlib.Path("/proc/self/autogroup")
 HERE = pathlib.Path(__file__).parent
 # of the files in this folder, those whose tests share nothing
 SINGLE = {"test_unit", "test_census", "test_fuzz"}
-# files of live tests in which no test depends on how fast it is served
-WAITING = {"test_terminal", "test_references", "test_following", "test_follow", "test_scan_core",
-           "test_exact", "test_metrics", "test_sampled_trace", "test_reload", "test_gdb_commands",
-           "test_gdb_ends", "test_gdb_review", "test_gdb_same", "test_gdb_session", "test_gdb_targets",
-           "test_uprobe_start", "test_sample", "test_allocators", "test_limits", "test_containers", "test_many",
-           "test_ruby_stacks", "test_container_tools", "test_reused"}
-WAITING_TOO = {"test_tutorials", "test_python_stacks", "test_scan_allocators", "test_pooled", "test_talloc", "test_pools",
-               "test_postgres_contexts", "test_scan_python", "test_nginx_pools", "test_apr", "test_kill", "test_whole", "test_free_stacks",
-               "test_top", "test_soak", "test_ganesha", "test_memory", "test_trace"}
+DURATIONS = HERE / "durations.txt"
+LANES = 3       # of live tests
+SECONDS = 20    # of a file of them whose duration is not known
 LEAST = 3150  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
-LOCK = HERE.parent / "build/tests.lock"  # locked by each worker for a test: shared, or exclusively
+BUILD = HERE.parent / "build"
+LOCK = BUILD / "tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
@@ -60,6 +56,7 @@ def pytest_configure(config):
     take_signals_as_usual()
     if WORKER:
         os.setsid()  # a share of its own
+    config.pluginmanager.register(Durations(), "durations")
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
@@ -73,18 +70,32 @@ def is_live(item):
     return is_alone(item) or item.path.parent != HERE
 
 
-def group(item):
+def name_of(path):
+    return str(path.relative_to(HERE))
+
+
+def lanes(paths):
+    """{path of a file of live tests: its lane}: the longest first, each to the lane that has least so far."""
+    recorded = {name: float(seconds) for seconds, name in map(str.split, DURATIONS.read_text().splitlines())}
+    lasts = {path: recorded.get(name_of(path), SECONDS) for path in paths}
+    sums, found = [0.0] * LANES, {}
+    for path in sorted(lasts, key=lambda path: (-lasts[path], path)):
+        found[path] = min(range(LANES), key=lambda lane: sums[lane])
+        sums[found[path]] += lasts[path]
+    return found
+
+
+def group(item, lane_of):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
-        stem = None if is_alone(item) else item.path.stem
-        return "waiting" if stem in WAITING else "waiting too" if stem in WAITING_TOO else "live"
+        return "alone" if is_alone(item) else f"lane {lane_of[item.path]}"
     # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 
 
 def turn(item):
-    """The order: live tests take longest, so they come first; the live ones that run alone come after the
-    other live ones. Small ones fill the rest."""
+    """The order: live tests take longest, so they come first; then those that run alone, which wait until no other does.
+    Small ones fill the rest."""
     return (1 if is_alone(item) else 0) if is_live(item) else 3 if item.path.stem in SINGLE else 2
 
 
@@ -92,9 +103,11 @@ def turn(item):
 def pytest_collection_modifyitems(config, items):
     if not config.pluginmanager.hasplugin("xdist"):
         return
+    lane_of = lanes({item.path for item in items if is_live(item) and not is_alone(item)})
     for item in items:
-        if group(item):
-            item.add_marker(pytest.mark.xdist_group(group(item)))
+        name = group(item, lane_of)
+        if name:
+            item.add_marker(pytest.mark.xdist_group(name))
     if WORKER:
         items.sort(key=turn)
 
@@ -130,12 +143,29 @@ def is_whole_run(config):
     return not WORKER and os.environ.get("MM_REQUIRE") == "1" and config.args == ["tests"] and not config.getoption("keyword")
 
 
+class Durations:
+    """Of the files of live tests: how long they took in this run."""
+
+    def __init__(self):
+        self.seconds = {}
+
+    def pytest_runtest_logreport(self, report):
+        path = HERE.parent / report.nodeid.split("::")[0]
+        if path.parent != HERE and "alone" not in report.keywords:
+            self.seconds[path] = self.seconds.get(path, 0) + report.duration
+
+    def write(self):
+        rows = sorted(self.seconds.items(), key=lambda row: -row[1])
+        (BUILD / "tests.durations").write_text("".join(f"{seconds:.0f} {name_of(path)}\n" for path, seconds in rows))
+
+
 def passed(terminalreporter):
     return len(terminalreporter.stats.get("passed", []))
 
 
 def pytest_terminal_summary(terminalreporter):
     if is_whole_run(terminalreporter.config):
+        terminalreporter.config.pluginmanager.get_plugin("durations").write()
         had = passed(terminalreporter)
         terminalreporter.write_line(f"{had} tests passed; {LEAST} at least must (LEAST in tests/conftest.py)", red=had < LEAST)
 
