@@ -514,8 +514,8 @@ SIDE_BY_SIDE = $(if $(filter-out 1,$(TEST_JOBS)),$(shell $(PYTHON) -c 'import xd
 
 # LeakSanitizer fails in a process that is traced, and some tests want an allocation to fail.
 check unit: export MM_BUILD = $(B)
-# Repetitions in live tests: half as many as the tests say; a whole run is made with each change.
-check: export MM_LOOPS ?= 0.5
+# Of the repetitions that tests name a third is made in a whole run, as that is made with each change.
+check: export MM_LOOPS ?= 0.34
 check unit: export ASAN_OPTIONS ?= detect_leaks=0:allocator_may_return_null=1
 
 check: layers all units tools libcs victims fault real fuzzers benches $(if $(SAN),,static kernels-get)

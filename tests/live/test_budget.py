@@ -147,7 +147,7 @@ def test_nobody_goes_before_the_keeper(victim, policy):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("rate, ppm", everyday([(1000000, 1000), (200000, 10000), (1000000, 50000)], itertools.product([200000, 1000000], [1000, 10000, 50000])))
+@pytest.mark.parametrize("rate, ppm", everyday([(1000000, 10000)], itertools.product([200000, 1000000], [1000, 10000, 50000])))
 def test_promise_of_one_thread(victim, meterer, rate, ppm):
     """As many hits as the budget allows: by the keeper's account the promise is kept, and the kernel's
     account agrees with it."""
@@ -169,7 +169,7 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("ppm", everyday([1000, 50000], [1000, 10000, 50000]))
+@pytest.mark.parametrize("ppm", everyday([1000], [1000, 10000, 50000]))
 def test_promise_of_many_threads(victim, meterer, ppm):
     """All of them run into a trap at once. (The kernel's figures for threads that wait for two processors are
     too coarse here.)"""

@@ -235,7 +235,7 @@ def test_live_and_from_the_trace(refs, tmp_path, rules, form):
 @BOTH
 def test_rotated(refs, tmp_path, rules):
     trace = tmp_path / "t.mmt"
-    _, _, watch = refs(rules, "make 9", ["run 30000", "more 4", "quiet 9", "threads 3 6000", "less 6", "hidden 3"], "-o", trace,
+    _, _, watch = refs(rules, "make 9", ["run 10000", "more 4", "quiet 9", "threads 3 6000", "less 6", "hidden 3"], "-o", trace,
                        "--rotate", "64K", "--top", "0", "--per-object")
     live = watch.process_output()
     pieces = pieces_of(trace)

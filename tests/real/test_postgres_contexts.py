@@ -92,7 +92,7 @@ def assert_clean(report):
 def test_contexts_are_those_that_it_lists(session, watch, options):
     run = watch("-p", session.pid, *options).wait_watching()
     before = session.contexts()
-    for turn in range(40):
+    for turn in range(24):
         session.ask(f"prepare kept{turn} as select {turn}, count(*) from pg_class a where a.oid = {turn}; execute kept{turn};")
     for query in WORK:
         session.ask(query)
@@ -102,7 +102,7 @@ def test_contexts_are_those_that_it_lists(session, watch, options):
     assert_clean(report)
     contexts, blocks, bytes_ = live_by_name(report)
     grown = {name: n - before.get(name, (0, 0))[0] for name, (n, _) in after.items() if n != before.get(name, (0, 0))[0]}
-    assert +contexts == grown and contexts["CachedPlanSource"] == 38, (contexts, grown)
+    assert +contexts == grown and contexts["CachedPlanSource"] == 22, (contexts, grown)
     for name in ("CachedPlanSource", "CachedPlanQuery"):
         used = after[name][1] - before.get(name, (0, 0))[1]
         # requested, and with the header of a context and of its blocks, of each chunk, and rounded up to a power of two
@@ -111,15 +111,15 @@ def test_contexts_are_those_that_it_lists(session, watch, options):
 
 def test_a_context_that_grows_is_named(session, watch, options):
     run = watch("-p", session.pid, *options).wait_watching()
-    for turn in range(60):
+    for turn in range(30):
         session.ask(f"prepare grows{turn} as select {turn}, count(*) from pg_class a, pg_class b where a.oid = {turn};")
         session.ask(WORK[turn % len(WORK)])
     report = run.finish()
     assert_clean(report)
     contexts, _, bytes_ = live_by_name(report)
     (first, most), (second, more) = bytes_.most_common(2)
-    assert {first, second} == {"CachedPlanQuery", "CachedPlanSource"} and most > more > 30000, bytes_
-    assert contexts["CachedPlanSource"] == contexts["CachedPlanQuery"] == 60, contexts
+    assert {first, second} == {"CachedPlanQuery", "CachedPlanSource"} and most > more > 15000, bytes_
+    assert contexts["CachedPlanSource"] == contexts["CachedPlanQuery"] == 30, contexts
 
 
 def test_nothing_grows(session, watch, options):
