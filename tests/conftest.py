@@ -58,6 +58,7 @@ def pytest_configure(config):
         os.setsid()  # a share of its own
     config.pluginmanager.register(Durations(), "durations")
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
+    config.addinivalue_line("markers", "full: only with MM_FULL=1")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
 
@@ -101,6 +102,8 @@ def turn(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    if os.environ.get("MM_FULL") != "1":
+        items[:] = [item for item in items if not item.get_closest_marker("full")]
     if not config.pluginmanager.hasplugin("xdist"):
         return
     lane_of = lanes({item.path for item in items if is_live(item) and not is_alone(item)})

@@ -102,7 +102,8 @@ JEMALLOC = pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2")
 
 
 @alone
-@pytest.mark.parametrize("seed", everyday([1], range(1, 11)))
+@pytest.mark.full
+@pytest.mark.parametrize("seed", range(1, 11))
 def test_leaks_in_jemalloc_are_found(victim, seed):
     """Debian's 5.3, preloaded; in full runs ten seeds, and twice as long."""
     if not JEMALLOC.exists():
@@ -223,7 +224,8 @@ def load():
 
 
 @alone
-@pytest.mark.parametrize("budget", everyday(["1%"], ["1%", "5%"]))
+@pytest.mark.full
+@pytest.mark.parametrize("budget", ["1%", "5%"])
 def test_many_wrappers_under_load(victim, load, budget):
     """Threads are held for trials all the time, by an mmattach that has to wait for a processor itself: the
     promise is kept all the same."""
