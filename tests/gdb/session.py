@@ -184,7 +184,8 @@ def sourced(gdb):
 # What differs between two watches of the same calls: times and addresses.
 TIMES = {"start", "seconds", "stopped_s", "stopped_known", "thread_s", "hitting_threads", "hitting_s",
          "hitting_stopped_s", "worst_thread_s", "worst_thread_stopped_s", "probed_s", "oldest_s",
-         "youngest_s", "at_s", "allocs_per_minute", "growth", "first_s", "last_s", "block_ages", "number", "mark", "row"}
+         "youngest_s", "at_s", "allocs_per_minute", "growth", "first_s", "last_s", "block_ages", "number", "mark", "row",
+         "section", "grows_in"}
 PLACES = {"pid", "pc", "examples", "example"}
 WAITS = {"ring_waits"}
 KERNELS = {"memory"}

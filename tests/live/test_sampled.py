@@ -12,6 +12,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import time
 
@@ -47,6 +48,37 @@ def by_place(report):
 
 def staying(report):
     return {name for name, groups in by_place(report).items() if any(g["turnover"] == "stays" for g in groups)}
+
+
+def documents(text):
+    """The reports in @text, one after the other; a last one may be incomplete."""
+    found, at = [], 0
+    while (at := next((i for i in range(at, len(text)) if text[i] == "{"), len(text))) < len(text):
+        try:
+            report, at = json.JSONDecoder().raw_decode(text, at)
+        except json.JSONDecodeError:
+            break
+        found.append(report)
+    return found
+
+
+def report_when(run, condition, limit=150):
+    """Ask @run for reports until one fulfils @condition: how long that takes depends on how much it may spend. Returns the
+    one at the end, which comes at once."""
+    had = 0
+
+    def fulfilled():
+        nonlocal had
+        os.kill(run.pid, signal.SIGUSR1)
+        last_for(2)
+        reports = documents("\n".join(run.out.all))
+        had, new = len(reports), reports[had:]
+        return any(map(condition, new))
+
+    wait_for(fulfilled, "a report is as it is expected", limit)
+    run.interrupt()
+    assert run.wait() == 0, run.said()
+    return documents(run.out.text())[-1]
 
 
 def assert_price_kept(report):
@@ -168,10 +200,8 @@ def test_a_wrapper_keeps_its_name(victim, watch):
     target = victim("leak_fast")
     run = watch("-p", target.pid, "--budget", "2%", "-d", "5m", "--debug", "plan")
     wait_for(lambda: len(re.findall(r"[0-9]: a wrapper", run.said())) == 2, "both wrappers are found", 60)
-    last_for(12)
-    report = run.finish()
+    report = report_when(run, lambda report: staying(report) == {"leak_fast"})
     assert_untouched(target)
-    assert staying(report) == {"leak_fast"}
     assert sorted([frame["function"] for frame in g["stack"][:2]] for g in report["groups"]) == \
         [["leak_fast", "work"], ["short_lived", "work"]]
     target.end()
@@ -202,14 +232,12 @@ def test_a_leak_through_one_of_two_wrappers_is_one_leak(victim, watch):
     time.sleep(12)  # the trap in a wrapper is planted every five seconds
     target.ask("second")
     wait_for(lambda: wrappers() == 2, "the second wrapper is found", 60)
-    time.sleep(25)
-    report = run.finish()
+    report = report_when(run, lambda report: "keep" in staying(report))
     assert_untouched(target)
     callers = {"first_of_one", "first_of_two", "second_of_one", "second_of_two"}
     assert callers <= by_place(report).keys(), "those that were on trial are watched, too"
     leaves = [leaf(g) for g in report["groups"] if any(f["function"] == "keep" for f in g["stack"])]
     assert leaves == ["keep"], leaves
-    assert "keep" in staying(report)
     target.end()
 
 

@@ -254,7 +254,8 @@ def find(part, lines, start):
 
 
 # What a watch says where the machine is slow or busy; a document may show it.
-SLOW = ("mmattach: warning: this watch slows the target much", "mmattach: hint: Ctrl-C ends the watch", "the watch slowed the process")
+SLOW = ("mmattach: warning: this watch slows the target much", "mmattach: hint: Ctrl-C ends the watch", "the watch slowed the process",
+        "mmattach: attaching took ")
 
 
 def without_slowness(lines, expected):
