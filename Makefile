@@ -526,7 +526,7 @@ unit: units
 
 # The printers are runs made by hand, with hostile names.
 goldens: export MM_BUILD = $(B)
-goldens: all $(addprefix $(B)/unit/,test_out_scan test_out_json test_out_csv)
+goldens: all $(addprefix $(B)/unit/,test_out_scan test_formats)
 	$(PYTHON) tests/golden/run.py
 
 # Pages of the documents that are made of the tables of fields; tests compare them.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """MM_REQUIRE=1 makes a skipped test a failure: a run in which ptrace was forbidden must not look green.
 
-Reasons that begin with "optional:" are an exception: they are for what is tested only where it is installed,
-as Rust.
+Reasons that begin with "optional:" are an exception: they are for what a machine cannot have. That something is not
+installed is such a reason only if ./run could not install it (build/cannot-be-had).
 
 With four workers (pytest-xdist, --dist loadgroup) three run the tests that watch a live process, file by file, one after
 the other; the last one, with a lower priority, the tests that need nothing but a processor, in which the others help
@@ -206,7 +206,8 @@ def pytest_runtest_makereport(item, call):
     report = outcome.get_result()
     if report.skipped and os.environ.get("MM_REQUIRE") == "1":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        if str(reason).startswith(("optional:", "Skipped: optional:")):
+        missing = "installed" in str(reason) and not (BUILD / "cannot-be-had").exists()
+        if str(reason).startswith(("optional:", "Skipped: optional:")) and not missing:
             return
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped, and MM_REQUIRE=1 forbids that: {reason}"

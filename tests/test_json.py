@@ -17,13 +17,13 @@ TOP = pathlib.Path(__file__).parent.parent
 EXAMPLES = re.findall(r"^    jq (.*?)\s(\w+\.json)$", (TOP / "doc/json.md").read_text(), re.MULTILINE)
 
 
-def printed(program):
-    return subprocess.run([BUILD / "unit" / program, "print"], stdout=subprocess.PIPE, check=True).stdout.decode()
+def printed(form):
+    return subprocess.run([BUILD / "unit/test_formats", form], stdout=subprocess.PIPE, check=True).stdout.decode()
 
 
 @pytest.fixture(scope="module")
 def report():
-    return json.loads(printed("test_out_json"))
+    return json.loads(printed("json"))
 
 
 def jq(arguments, document):

@@ -16,13 +16,13 @@ HOSTILE = 'evil\x1b[2J"\\\n\ufffdü;,'
 HOSTILE_TEXT = r'evil\x1b[2J"\\x0a\xffü;,'
 
 
-def printed(program, what="print"):
-    return subprocess.run([BUILD / "unit" / program, what], stdout=subprocess.PIPE, check=True).stdout
+def printed(form, *example):
+    return subprocess.run([BUILD / "unit/test_formats", form, *example], stdout=subprocess.PIPE, check=True).stdout
 
 
 @pytest.fixture(scope="module")
 def report():
-    return json.loads(printed("test_out_json").decode("utf-8", errors="strict"))
+    return json.loads(printed("json").decode("utf-8", errors="strict"))
 
 
 def test_fields(report):
@@ -89,7 +89,7 @@ def test_hidden(report):
 
 
 def test_csv(report):
-    text = printed("test_out_csv").decode("utf-8", errors="strict")
+    text = printed("csv").decode("utf-8", errors="strict")
     rows = list(csv.DictReader(text.splitlines(), strict=True))
     assert [(row["bytes"], row["growth_shape"]) for row in rows] == [("1048576", "level"), ("65536", "grows"), ("24", "unknown")]
     assert rows[0]["stack"] == f"keep<int> < {HOSTILE_TEXT} < 0x7f0000000001 < ..."
@@ -102,7 +102,7 @@ def test_csv(report):
 @pytest.fixture(scope="module")
 def references():
     """tests/unit/refs_example.h"""
-    return json.loads(printed("test_out_json", "print-refs").decode("utf-8", errors="strict"))
+    return json.loads(printed("json", "objects").decode("utf-8", errors="strict"))
 
 
 def test_references(references):
@@ -151,7 +151,7 @@ def test_tags_and_nouns(references):
 
 
 def test_csv_of_references():
-    text = printed("test_out_csv", "print-refs").decode("utf-8", errors="strict")
+    text = printed("csv", "families").decode("utf-8", errors="strict")
     rows = list(csv.DictReader(text.splitlines(), strict=True))
     assert [(row["family"], row["tag"], row["net"]) for row in rows[:2]] == [("libc", "gf_common_mt_strdup", ""), ("fd", "", "")]
     leaked = rows[2]

@@ -138,8 +138,8 @@ def printers():
     """Output for synthetic runs with hostile names."""
     for what in (["text"], ["json"], ["csv"], ["json", "pointers"]):
         yield f"made-scan-{'-'.join(what)}", [["unit/test_out_scan", *what]]
-    for program, words in (("test_out_json", ["print"]), ("test_out_json", ["print-refs"]), ("test_out_csv", ["print"]), ("test_out_csv", ["print-refs"])):
-        yield f"made-{program[5:]}-{words[0]}", [[f"unit/{program}", *words]]
+    for words in (["json"], ["json", "objects"], ["csv"], ["csv", "families"]):
+        yield f"made-{'-'.join(words)}", [["unit/test_formats", *words]]
 
 
 def words():

@@ -149,7 +149,8 @@ def test_more_than_there_are_slots(victim, watch, tmp_path):
     assert sorted(processes) == sorted([target.pid, *told])
     exact = [pid for pid in told if processes[pid]["allocs"] == 6]
     late = [pid for pid in told if processes[pid]["allocs"] == 0]
-    assert len(exact) >= 64 and len(exact) + len(late) == 80
+    odd = {pid: processes[pid] for pid in told if pid not in (*exact, *late)}
+    assert not odd and len(exact) >= 64, (odd, len(exact), [told.index(pid) for pid in late])
     assert_left([target.pid, *told])
 
 

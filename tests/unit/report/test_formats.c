@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * formats: their alternatives in order, listed in a sentence; a format that lacks a report gives the reason; and
- * what all have in common. With the name of a format it prints the example run, with "empty" behind it a run in
- * which nothing was seen, with "refs" one of references; tests/test_exports.py reads these.
+ * what all have in common. With the name of a format it prints the example run, or the one that is named behind it;
+ * tests and goldens read these.
  */
 #include "report/formats.h"
 
@@ -87,17 +87,56 @@ static void a_summary_with_holes_is_not_printed(void **state)
 	}
 }
 
+/* Each object has its counts in the order of the call sites. */
+static void object_example(struct summary *s)
+{
+	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3),
+			   dropped = example_use(2, 2, 2, 0, 0, in_done, 1);
+	uint64_t counts[][2] = { { 1, 0 }, { 3, 2 } };
+	struct summary_object all[] = { { 0x7f0a00001010, 1, counts[0] }, { 0x7f0a00001080, 2, counts[1] } };
+
+	families_example(s);
+	s->per_object = true;
+	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
+						    .objects = 2,
+						    .net = 1,
+						    .acquired = &taken,
+						    .nacquired = 1,
+						    .released = &dropped,
+						    .nreleased = 1,
+						    .all = all,
+						    .nall = 2 });
+	summary_sort(s);
+}
+
+static void only_references(struct summary *s)
+{
+	summary_init(s);
+	refs_example_run(s);
+}
+
+static const struct {
+	const char *name;
+	void (*make)(struct summary *s);
+} examples[] = {
+	{ "", report_example },
+	{ "empty", summary_init },	/* nothing was seen */
+	{ "refs", only_references },
+	{ "families", families_example },
+	{ "objects", object_example },
+};
+
 static int print_example(const char *name, const char *which)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct summary s;
+	size_t example = 0;
 	int err = 1;
 
-	summary_init(&s);
-	if (!strcmp(which, "refs"))
-		refs_example_run(&s);
-	else if (strcmp(which, "empty") != 0)
-		report_example(&s);
+	while (strcmp(examples[example].name, which) != 0)
+		if (++example == sizeof(examples) / sizeof(*examples))
+			return 1;
+	examples[example].make(&s);
 	for (size_t i = 0; report_formats[i]; i++)
 		if (!strcmp(report_formats[i]->name, name))
 			err = report_formats[i]->watch(&s, 0, &sb);

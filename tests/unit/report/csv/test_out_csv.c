@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * out_csv: no name can break a line or a cell, or be a formula. With the argument "print" (or "print-refs")
- * it prints the example, which tests/test_report.py then reads.
- */
+/* out_csv: no name can break a line or a cell, or be a formula. */
 #include "report/csv/out_csv.h"
 
 #include <setjmp.h>
@@ -14,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/refs_example.h"
 #include "tests/unit/report_example.h"
 
 static void cell(const char *name, const char *want)
@@ -65,29 +61,12 @@ static void a_line_for_each_group(void **state)
 	summary_fini(&s);
 }
 
-static int print_example(void (*make)(struct summary *s))
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	make(&s);
-	int err = out_csv(&s, 0, &sb);
-	fputs(strbuf_str(&sb), stdout);
-	strbuf_fini(&sb);
-	summary_fini(&s);
-	return err ? 1 : 0;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cells_are_safe),
 		cmocka_unit_test(a_line_for_each_group),
 	};
 
-	if (argc > 1 && !strcmp(argv[1], "print"))
-		return print_example(report_example);
-	if (argc > 1 && !strcmp(argv[1], "print-refs"))
-		return print_example(families_example);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * out_json: compared byte for byte where that is easy. With the argument "print" it prints the example, which
- * tests/test_report.py then parses.
- */
+/* out_json: compared byte for byte where that is easy; tests/test_report.py reads what test_formats prints. */
 #include "report/json/out_json.h"
 
 #include <math.h>
@@ -15,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/refs_example.h"
 #include "tests/unit/report_example.h"
 
 static void empty_lists(void **state)
@@ -80,42 +76,7 @@ static void a_start_that_cannot_be(void **state)
 	summary_fini(&s);
 }
 
-/* Each object has its counts in the order of the call sites. */
-static void object_example(struct summary *s)
-{
-	struct summary_use taken = example_use(1, 4, 2, 4, 4, in_leaky, 3),
-			   dropped = example_use(2, 2, 2, 0, 0, in_done, 1);
-	uint64_t counts[][2] = { { 1, 0 }, { 3, 2 } };
-	struct summary_object all[] = { { 0x7f0a00001010, 1, counts[0] }, { 0x7f0a00001080, 2, counts[1] } };
-
-	families_example(s);
-	s->per_object = true;
-	summary_add_refs(s, &(struct summary_refs){ .family = "dict",
-						    .objects = 2,
-						    .net = 1,
-						    .acquired = &taken,
-						    .nacquired = 1,
-						    .released = &dropped,
-						    .nreleased = 1,
-						    .all = all,
-						    .nall = 2 });
-	summary_sort(s);
-}
-
-static int print_example(void (*make)(struct summary *s))
-{
-	struct strbuf sb = STRBUF_INIT;
-	struct summary s;
-
-	make(&s);
-	int err = out_json(&s, 0, &sb);
-	fputs(strbuf_str(&sb), stdout);
-	strbuf_fini(&sb);
-	summary_fini(&s);
-	return err ? 1 : 0;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(empty_lists),
@@ -123,9 +84,5 @@ int main(int argc, char **argv)
 		cmocka_unit_test(a_start_that_cannot_be),
 	};
 
-	if (argc > 1 && !strcmp(argv[1], "print"))
-		return print_example(report_example);
-	if (argc > 1 && !strcmp(argv[1], "print-refs"))
-		return print_example(object_example);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
