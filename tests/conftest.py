@@ -89,7 +89,8 @@ def lanes(paths):
 def group(item, lane_of):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
-        return "alone" if is_alone(item) else f"lane {lane_of[item.path]}"
+        # as a group of their own they would keep a worker waiting from the beginning
+        return f"lane {0 if is_alone(item) else lane_of[item.path]}"
     # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 

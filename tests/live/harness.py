@@ -223,6 +223,11 @@ class Victim(Program):
         """Pairs per second of a hot victim, now."""
         return self.ask("rate")["rate"]
 
+    def pace(self):
+        """Pairs per second of processor time of a hot victim, now: that other programs run changes nothing. 0: it is
+        stopped."""
+        return self.ask("pace")["pace"]
+
     def wait_working(self):
         """Wait until pairs are made. On a busy machine it may have no processor at some moment."""
         wait_for(lambda: self.rate() > 0, "it works")

@@ -381,7 +381,8 @@ def test_a_shell_that_starts_thousands(many, tmp_path, by):
         assert s.wait() == 0
         started, bad = map(int, s.out.text().split())
         assert started > 500 and bad == 0
-    assert set(by_pid(report)) == {s.pid for s in shells}
+    # on a busy machine one may live for so long that its watch begins
+    assert {s.pid for s in shells} <= set(by_pid(report))
     assert any(re.search(r"at least \d+ processes had ended before", n) for n in report["notes"])
 
 

@@ -195,6 +195,7 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
     target.end()
 
 
+@alone
 def test_a_wrapper_keeps_its_name(victim, watch):
     """What leaks is named by the function that allocates it, as with an exact watch, though it is seen in its caller."""
     target = victim("leak_fast")
@@ -220,6 +221,7 @@ def test_a_pool_is_no_wrapper(victim, watch, threads):
     target.end()
 
 
+@alone
 def test_a_leak_through_one_of_two_wrappers_is_one_leak(victim, watch):
     """Its blocks are seen in the wrapper until the second one is found, and at their caller from then on."""
     target = victim("either")

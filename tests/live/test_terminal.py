@@ -152,12 +152,12 @@ def test_a_stopped_terminal_holds_nothing_up(victim, terminal, tmp_path, how):
     t = terminal("-p", target.pid, "-d", "8s", "--report", tmp_path / "r")
     t.wait_for(b"Ctrl-C ends")
     began = time.monotonic()
-    free = target.rate()
+    free = target.pace()
     how(t)
     last_for(2)
-    assert target.rate() > free / 4
+    assert target.pace() > free / 4
     last_for(2)
-    assert target.rate() > free / 4 and tracers(target.pid) != {0}
+    assert target.pace() > free / 4 and tracers(target.pid) != {0}
     wait_untraced(target.pid, LIMIT)
     assert time.monotonic() - began < 12
     assert fcntl.fcntl(t.ours, fcntl.F_GETFL) & os.O_NONBLOCK == 0

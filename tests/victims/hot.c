@@ -3,8 +3,10 @@
  * hot [HOT [IDLE]]: HOT threads that do nothing but malloc and free, IDLE ones
  * that sleep in a futex, and a main thread that waits for orders.
  *
- *	rate	{"rate": pairs per second, "least": of the slowest thread, "most": of the fastest},
- *		measured over 200 ms
+ *	rate	{"rate": pairs per second, "least": of the slowest thread, "most": of the fastest,
+ *		"pace": pairs per second of processor time}, measured over 200 ms
+ *	pace	the same, when at least 20 ms of processor time have been used: on a busy machine it may have
+ *		none for a while; after five seconds there is no pace: 0
  *	end	{"pairs": ..., "damaged": 0}, and a normal end
  *
  * Idle threads are woken for the end by the futex, never by a signal.
@@ -16,6 +18,8 @@
 
 #define MAX_THREADS 4096
 #define RATE_NS 200000000
+#define PACE_LEAST_NS 20000000u
+#define PACE_MOST_NS 5000000000u
 
 struct worker {
 	pthread_t thread;
@@ -63,15 +67,26 @@ static void start(struct worker *w, void *(*run)(void *))
 	pthread_attr_destroy(&attr);
 }
 
-static void answer_rate(unsigned nhot)
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void answer_rate(unsigned nhot, uint64_t cpu_least_ns)
 {
 	struct timespec span = { .tv_nsec = RATE_NS };
-	uint64_t start_ns = now_ns(), sum = 0, least = UINT64_MAX, most = 0;
+	uint64_t start_ns = now_ns(), start_cpu_ns = cpu_ns(), worked_ns, sum = 0, least = UINT64_MAX, most = 0;
 	double seconds;
 
 	for (unsigned i = 0; i < nhot; i++)
 		workers[i].seen = workers[i].pairs;
-	nanosleep(&span, NULL);
+	do {
+		nanosleep(&span, NULL);
+		worked_ns = cpu_ns() - start_cpu_ns;
+	} while (worked_ns < cpu_least_ns && now_ns() - start_ns < PACE_MOST_NS);
 	for (unsigned i = 0; i < nhot; i++) {
 		uint64_t n = workers[i].pairs - workers[i].seen;
 
@@ -80,8 +95,9 @@ static void answer_rate(unsigned nhot)
 		most = n > most ? n : most;
 	}
 	seconds = (double)(now_ns() - start_ns) / 1e9;
-	printf("{\"rate\": %.0f, \"least\": %.0f, \"most\": %.0f}\n", (double)sum / seconds,
-	       nhot ? (double)least / seconds : 0, (double)most / seconds);
+	printf("{\"rate\": %.0f, \"least\": %.0f, \"most\": %.0f, \"pace\": %.0f}\n", (double)sum / seconds,
+	       nhot ? (double)least / seconds : 0, (double)most / seconds,
+	       worked_ns < cpu_least_ns ? 0 : (double)sum * 1e9 / (double)worked_ns);
 	fflush(stdout);
 }
 
@@ -115,7 +131,9 @@ int main(int argc, char **argv)
 	victim_ready();
 	while (strcmp(victim_order(line), "end") != 0)
 		if (strcmp(line, "rate") == 0)
-			answer_rate(nhot);
+			answer_rate(nhot, 0);
+		else if (strcmp(line, "pace") == 0)
+			answer_rate(nhot, PACE_LEAST_NS);
 	answer_end(nhot, nidle);
 	return 0;
 }
