@@ -15,7 +15,7 @@
 
 #define CHECK_NS 500000000ull		/* most are gone before anything about them need be checked */
 #define UNCLAIMED_NS 10000000000ull	/* mmattach takes those of 0.2 s, and looks every 0.1 s, unless others take the processors */
-#define UNADOPTED_NS 20000000000ull	/* many may wait for their watch to begin */
+#define UNADOPTED_NS 60000000000ull	/* 64 may wait for their watch to begin, on a busy machine a second each */
 #define KEPT_RING (1u << 20)		/* of a slot that is free */
 #define FILES_EACH 3			/* its memory, its mappings, its watch */
 #define OTHER_FILES (SLOTS + 32)	/* the bells of all slots, and what is open for the first target */
