@@ -623,7 +623,7 @@ def test_budgets_have_one_report(victim, many, tmp_path):
     fast = max((group for group in report["groups"] if group["stack"][group["wrappers"]]["function"] == "site_leak_fast"),
                key=lambda group: group["seen"])
     value, low, high = fast["allocs_per_minute"]
-    assert low / 1.6 <= 2 * 60 * 100 <= 1.6 * high, fast["estimate"]
+    assert low / 1.6 <= 2 * 60 * 100 and (high is None or 2 * 60 * 100 <= 1.6 * high), fast["estimate"]
     assert fast["turnover"] in {"stays", "unknown"} and 1 <= fast["processes"] <= 2
     again = subprocess.run([MMATTACH, "report", "--format", "json", "--top", "0", f"{tmp_path}/all.mmt"], check=True,
                            capture_output=True).stdout

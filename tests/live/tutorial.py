@@ -125,14 +125,18 @@ SIZE = r"\d+(?:\.\d+)? (?:B|KiB|MiB|GiB|bytes)\b"
 # what is there or not by chance, and is left out of both
 CHANCE = [(re.compile(pattern), form) for pattern, form in [
     (r", \d+ of them of other stacks", ""),  # which blocks a lost one holds
-    # only on a busy machine: a pause may be longer than was estimated, and other threads be stopped, too
+    # only on a busy machine: a pause is longer than was estimated, other threads are stopped, too, a leak slows down, and
+    # a block from before the watch is freed late
     (r" \(the estimate was [\d.]+\w+\)", ""),
+    (r"(?<=/min) now\b", ""),
+    (r"\bstill grows, by (\S+ \S+); it was faster before", r"grows by \1"),
+    (r"(?<= frees), \d+ of blocks older than the watch \([^)]*\)", ""),
 ]]
 FORMS = [(re.compile(pattern), form) for pattern, form in [
     (re.escape(str(TOP)), SOURCES),
     (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", "DATE"),
     (r"\b0x[0-9a-f]+\b|\b(?=[a-f]*\d)[0-9a-f]{8,16}\b", "ADDRESS"),
-    (r"\|[ .:=+*#%@-]{3,}\|", "CURVE"),
+    (r"\|[ .:=+*#%@-]{3,}\|", " CURVE"),
     (SIZE, "SIZE"),
     (r"\b(?:\d+(?:\.\d+)?(?:ns|us|ms|s|m|h|d))+\b", "TIME"),
     (r"\d+(?:[.,]\d+)*", "N"),
