@@ -4,10 +4,10 @@
 Reasons that begin with "optional:" are an exception: they are for what a machine cannot have. That something is not
 installed is such a reason only if ./run could not install it (build/cannot-be-had).
 
-With four workers (pytest-xdist, --dist loadgroup) three run the tests that watch a live process, file by file, one after
-the other; the last one, with a lower priority, the tests that need nothing but a processor, in which the others help
-when they are done. Which of the three runs a file is chosen by how long it took in some earlier run (durations.txt: a
-whole run writes such a list to build/tests.durations), so that all three end at about the same time. While a test that
+With four workers (pytest-xdist, --dist loadgroup) two run the tests that watch a live process, file by file, one after
+the other; the others, with a lower priority, the tests that need nothing but a processor, in which the first two help
+when they are done. Which of the two runs a file is chosen by how long it took in some earlier run (durations.txt: a
+whole run writes such a list to build/tests.durations), so that both end at about the same time. While a test that
 is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all run one after the
 other."""
 import contextlib
@@ -27,7 +27,7 @@ HERE = pathlib.Path(__file__).parent
 # of the files in this folder, those whose tests share nothing
 SINGLE = {"test_unit", "test_census", "test_fuzz"}
 DURATIONS = HERE / "durations.txt"
-LANES = 3       # of live tests
+LANES = 2       # of live tests
 SECONDS = 20    # of a file of them whose duration is not known
 LEAST = 3150  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
