@@ -133,9 +133,10 @@ def test_corrupt(library, tmp_path):
     whole, dice = core.read_bytes(), random.Random(5)
     words = [i for i in range(0, len(whole), 8) if any(whole[i:i + 8])]
     differs = 0
-    for i in range(rounds(14)):
+    times = rounds(14)
+    for i in range(times):
         changed = bytearray(whole)
-        for _ in range(4 << i % 12):
+        for _ in range(4 << i * 12 // times):
             changed[dice.choice(words) + dice.randrange(8)] = dice.randrange(256)
         core.write_bytes(changed)
         done = subprocess.run([CENSOR, "-b", "-c", core], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=LIMIT)
