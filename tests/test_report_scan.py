@@ -7,21 +7,23 @@ import subprocess
 
 import pytest
 
-from test_report import printed
 from test_unit import BUILD
 
 HOSTILE = 'evil\x1b[2J"\\\n\ufffdü;,'
 
 
+def printed(*words):
+    return subprocess.run([BUILD / "unit/test_out_scan", *words], stdout=subprocess.PIPE, check=True).stdout
+
+
 @pytest.fixture(scope="module")
 def report():
-    return json.loads(printed("test_out_scan", "json").decode("utf-8", errors="strict"))
+    return json.loads(printed("json").decode("utf-8", errors="strict"))
 
 
 @pytest.fixture(scope="module")
 def answers():
-    out = subprocess.run([BUILD / "unit/test_out_scan", "json", "pointers"], stdout=subprocess.PIPE, check=True).stdout
-    return json.loads(out.decode("utf-8", errors="strict"))["pointers"]
+    return json.loads(printed("json", "pointers").decode("utf-8", errors="strict"))["pointers"]
 
 
 def test_the_keys_of_a_watch_and_one_more(report):
@@ -71,7 +73,7 @@ def test_pointers(answers):
 
 
 def test_csv():
-    rows = list(csv.DictReader(printed("test_out_scan", "csv").decode().splitlines()))
+    rows = list(csv.DictReader(printed("csv").decode().splitlines()))
     assert [r["verdict"] for r in rows] == ["definite", "possible", "indirect", "reachable", "reachable"]
     assert rows[0]["indirect_bytes"] == str(1 << 20)
     assert rows[4]["function"] == "session_open"
