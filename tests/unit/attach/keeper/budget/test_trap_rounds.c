@@ -267,6 +267,23 @@ static void no_more_work_than_there_was_time(void **state)
 	assert_int_equal(m->began_work_ns, 0);
 }
 
+/* Four hits within a moment: the site is hot, if its quota ended the interval. */
+static void only_a_full_interval_shows_what_is_hot(void **state)
+{
+	struct trap_round *m = &k->budget.rounds.all[0];
+
+	(void)state;
+	assert_true(trap_rounds_begin_now(k, 0));
+	for (int full = 0; full < 2; full++) {
+		exposure_spans_begin(k, 0);
+		for (int i = 0; i < 4; i++)
+			exposure_spans_hit(k, 0);
+		exposure_spans_end(k, 0, full);
+		assert_int_equal(m->full, full);
+		assert_int_equal(m->hot, full);
+	}
+}
+
 int main(void)
 {
 #define rounds_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -279,6 +296,7 @@ int main(void)
 		rounds_test(a_round_begins_now),
 		rounds_test(not_of_a_site_without_rounds),
 		rounds_test(no_more_work_than_there_was_time),
+		rounds_test(only_a_full_interval_shows_what_is_hot),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
