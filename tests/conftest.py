@@ -228,14 +228,19 @@ def pytest_unconfigure(config):
         set_share(nice)
 
 
+def is_excused(reason):
+    """May a test be skipped for @reason where none may be without one?"""
+    missing = "installed" in reason and not (BUILD / "cannot-be-had").exists()
+    return reason.startswith(("optional:", "Skipped: optional:")) and not missing
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
     if report.skipped and os.environ.get("MM_REQUIRE") == "1":
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr
-        missing = "installed" in str(reason) and not (BUILD / "cannot-be-had").exists()
-        if str(reason).startswith(("optional:", "Skipped: optional:")) and not missing:
+        if is_excused(str(reason)):
             return
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid}: skipped, and MM_REQUIRE=1 forbids that: {reason}"

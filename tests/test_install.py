@@ -31,7 +31,7 @@ def files(folder):
 @pytest.fixture(scope="module", autouse=True)
 def no_sanitizers():
     if "-" in BUILD.name:
-        pytest.skip("optional: a build with sanitizers is not installed")
+        pytest.skip("optional: a build with sanitizers is for no installation")
 
 
 def test_staging_leaves_nothing(tmp_path):

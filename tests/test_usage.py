@@ -16,11 +16,11 @@ INPUTS = TOP / "tests/golden/inputs"
 REFUSED = [
     # words
     ("", "usage: mmattach "),
-    ("-p nonsense", "nonsense"),
-    ("-p -5", "-5"),
-    ("-p 0", "0"),
-    ("-p", "-p"),
-    ("-p PID -n x", "-n"),
+    ("-p nonsense", "-p nonsense: not a process id"),
+    ("-p -5", "-p -5: not a process id"),
+    ("-p 0", "-p 0: not a process id"),
+    ("-p", "-p needs an argument"),
+    ("-p PID -n x", "-p and -n: only one process can be watched"),
     ("--", "program"),
     ("-p PID -d soon", "soon"),
     ("-p PID --formt json", "did you mean --format?"),

@@ -58,7 +58,7 @@ def watch_script(watch):
 def test_each_kind_of_frame(script, watch_script, ruby, allocates):
     """Recursion, blocks, methods in C that call back, fibers, threads: frame by frame as Ruby itself has it."""
     if allocates == "fiddle" and "miniruby" in ruby:
-        pytest.skip("optional: this Ruby is not installed, and has no extensions")
+        pytest.skip("optional: this Ruby is only unpacked, and has no extensions")
     target = script(ruby, allocates)
     run = watch_script(target)
     answers = [answer for order in OF_EACH for answer in target.ask(order)]

@@ -105,9 +105,13 @@ def seconds(text):
     return float(text[:-1]) * UNITS[text[-1]]
 
 
+# "3ms to 4s old", and in a list of blocks
+AGE = re.compile(r"(?:\bto |^ +0x[0-9a-f]+ +\d+ +)(\d+(?:\.\d+)?)(ms|s|m|h|d)(?: old|$)", re.M)
+
+
 def ages_and_watches(part):
-    """(command, age in seconds, seconds of its watch) for each "3ms to 4s old" that a part of a document shows of a
-    watch with -d, or of its trace."""
+    """(command, age in seconds, seconds of its watch) for each age that a part of a document shows of a watch with -d, or
+    of its trace."""
     traces = {}
     for command in part.commands:
         words = command.text.split()
@@ -115,8 +119,8 @@ def ages_and_watches(part):
         lasted = seconds(duration[1]) if duration else max((traces[word] for word in words if word in traces), default=None)
         if duration and "-o" in words:
             traces[words[words.index("-o") + 1]] = lasted
-        for age in re.findall(r"to (\d+(?:\.\d+)?)(ms|s|m|h|d) old", "\n".join(command.expected)) if lasted else []:
-            yield command, float(age[0]) * UNITS[age[1]], lasted
+        for age, unit in AGE.findall("\n".join(command.expected)) if lasted else []:
+            yield command, float(age) * UNITS[unit], lasted
 
 
 # --- what is the same of two runs ---

@@ -200,11 +200,13 @@ static void follow(struct block_poll *f, double seconds, bool standing)
 {
 	const struct timespec pause = { 0, 500000 };
 	const uint64_t start = now_ns(), least = (uint64_t)(seconds * 1e9);
-	uint64_t checked = 0, found = 0, decided = start + least;
+	uint64_t checked = 0, found = 0, end = start + least;
 
-	for (uint64_t now = start; now < decided; now = now_ns()) {
-		if (now + 1000000 > decided && now - start < LATEST * least && !is_decided())
-			decided += 250000000;
+	for (uint64_t now = start;; now = now_ns()) {
+		if (now >= end && (now - start >= LATEST * least || is_decided()))
+			break;
+		if (now >= end)
+			end = now + 250000000;
 		hear(f);
 		block_poll(f, now);
 		check(f, checked);

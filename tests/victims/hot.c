@@ -5,8 +5,8 @@
  *
  *	rate	{"rate": pairs per second, "least": of the slowest thread, "most": of the fastest,
  *		"pace": pairs per second of processor time}, measured over 200 ms
- *	pace	the same, when at least 20 ms of processor time have been used: on a busy machine it may have
- *		none for a while; after five seconds there is no pace: 0
+ *	pace	the same, when at least 20 ms of processor time have been used, and each thread has made a pair: on a
+ *		busy machine it may have no processor for a while. After five seconds there is no pace: 0
  *	end	{"pairs": ..., "damaged": 0}, and a normal end
  *
  * Idle threads are woken for the end by the futex, never by a signal.
@@ -75,18 +75,29 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static bool all_work(unsigned nhot)
+{
+	for (unsigned i = 0; i < nhot; i++)
+		if (workers[i].pairs == workers[i].seen)
+			return false;
+	return true;
+}
+
+/* Without @cpu_least_ns nothing is waited for. */
 static void answer_rate(unsigned nhot, uint64_t cpu_least_ns)
 {
 	struct timespec span = { .tv_nsec = RATE_NS };
 	uint64_t start_ns = now_ns(), start_cpu_ns = cpu_ns(), worked_ns, sum = 0, least = UINT64_MAX, most = 0;
 	double seconds;
+	bool worked;
 
 	for (unsigned i = 0; i < nhot; i++)
 		workers[i].seen = workers[i].pairs;
 	do {
 		nanosleep(&span, NULL);
 		worked_ns = cpu_ns() - start_cpu_ns;
-	} while (worked_ns < cpu_least_ns && now_ns() - start_ns < PACE_MOST_NS);
+		worked = worked_ns && worked_ns >= cpu_least_ns && all_work(nhot);
+	} while (cpu_least_ns && !worked && now_ns() - start_ns < PACE_MOST_NS);
 	for (unsigned i = 0; i < nhot; i++) {
 		uint64_t n = workers[i].pairs - workers[i].seen;
 
@@ -97,7 +108,7 @@ static void answer_rate(unsigned nhot, uint64_t cpu_least_ns)
 	seconds = (double)(now_ns() - start_ns) / 1e9;
 	printf("{\"rate\": %.0f, \"least\": %.0f, \"most\": %.0f, \"pace\": %.0f}\n", (double)sum / seconds,
 	       nhot ? (double)least / seconds : 0, (double)most / seconds,
-	       worked_ns < cpu_least_ns ? 0 : (double)sum * 1e9 / (double)worked_ns);
+	       !worked ? 0 : (double)sum * 1e9 / (double)worked_ns);
 	fflush(stdout);
 }
 

@@ -14,7 +14,7 @@
 #include "attach/keeper/procfs.h"
 
 #define CHECK_NS 500000000ull		/* most are gone before anything about them need be checked */
-#define UNCLAIMED_NS 10000000000ull	/* mmattach takes those of 0.2 s, and looks every 0.1 s, unless others take the processors */
+#define UNCLAIMED_NS 10000000000ull	/* mmattach looks every 0.1 s, if it has a processor */
 #define UNADOPTED_NS 60000000000ull	/* 64 may wait for their watch to begin, on a busy machine a second each */
 #define KEPT_RING (1u << 20)		/* of a slot that is free */
 #define FILES_EACH 3			/* its memory, its mappings, its watch */

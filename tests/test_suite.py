@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""What the suite does of itself (conftest.py): which skips are excused, and how files are shared out."""
+import importlib.util
+import pathlib
+
+import pytest
+
+# by its path: other folders have a conftest of their own
+_spec = importlib.util.spec_from_file_location("suite", pathlib.Path(__file__).parent / "conftest.py")
+suite = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(suite)
+
+
+@pytest.mark.parametrize("reason, had, excused", [
+    ("optional: this machine has no swap", True, True),
+    ("Skipped: optional: redis-server is not installed", True, False),
+    ("Skipped: optional: redis-server is not installed", False, True),
+    ("ptrace is not permitted here", False, False),
+])
+def test_which_skips_are_excused(tmp_path, monkeypatch, reason, had, excused):
+    """@had: all packages could be installed."""
+    monkeypatch.setattr(suite, "BUILD", tmp_path)
+    if not had:
+        (tmp_path / "cannot-be-had").write_text("redis-server\n")
+    assert suite.is_excused(reason) == excused
+
+
+def test_lanes_are_equally_long(tmp_path, monkeypatch):
+    """The longest file has a lane of its own; one of unknown duration counts, too."""
+    names = ["live/test_long.py", "live/test_short.py", "live/test_new.py", "live/test_other.py"]
+    (tmp_path / "durations").write_text("50 live/test_long.py\n5 live/test_short.py\n25 live/test_other.py\n")
+    monkeypatch.setattr(suite, "DURATIONS", tmp_path / "durations")
+    found = suite.lanes({suite.HERE / name for name in names})
+    assert [found[suite.HERE / name] for name in names] == [0, 1, 1, 1]
+
+
+def test_durations_are_of_files_that_exist():
+    names = [line.split()[1] for line in suite.DURATIONS.read_text().splitlines()]
+    assert len(names) == len(set(names)) and all((suite.HERE / name).exists() for name in names)
