@@ -204,9 +204,11 @@ def test_interim_reports_are_printed(victim, terminal):
     assert t.text.rindex(b"paged") > t.text.rindex(b"interim report")
 
 
-def test_a_program_that_still_runs_has_the_terminal(terminal):
+def test_a_program_that_still_runs_has_the_terminal(terminal, tmp_path):
     pager = "echo paged; cat >/dev/null"
-    t = terminal("-q", "-d", "1s", "--", "/bin/sh", "-c", "sleep 3; exit 5", pager=pager)
+    t = terminal("-q", "-d", "1s", "--", "/bin/sh", "-c", f"while ! [ -e {tmp_path / 'end'} ]; do sleep 0.1; done; exit 5", pager=pager)
+    wait_for(lambda: b"sh (" in t.text, "the report")
+    (tmp_path / "end").touch()
     assert t.end() == 5 and b"paged" not in t.text and b"sh (" in t.text
     t = terminal("-q", "--", "/bin/sh", "-c", "exit 5", pager=pager)
     assert t.end() == 5 and b"paged" in t.text

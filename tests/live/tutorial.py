@@ -184,6 +184,7 @@ SHARE = re.compile(r"(?<![-+\d.])(\d+(?:\.\d+)?)%")
 SIZES_DIFFER = 10       # times: the sizes of blocks, on average; what a lost one holds is counted with it, and is chance
 TIME_IS_LONGER = 2.5    # times at most, if it is more than a second
 SHARES_DIFFER = 40      # of a hundred
+STOPPED = re.compile(r"  stopped  +\S")  # in the account: what a stop costs is the machine's alone
 
 
 def averages(line):
@@ -203,6 +204,8 @@ def shares(line):
 def is_near(expected, printed):
     """Are both lines of about the same? Where one has more numbers than the other, they are not known to be of the same."""
     ours, theirs = replaced(expected, CHANCE), replaced(printed, CHANCE)
+    if STOPPED.match(ours):
+        return True
     for numbers, fit in [(averages, lambda a, b: max(a, b) <= SIZES_DIFFER * min(a, b)),
                          (times, lambda a, b: b <= TIME_IS_LONGER * max(a, 1)),
                          (shares, lambda a, b: abs(a - b) <= SHARES_DIFFER)]:
