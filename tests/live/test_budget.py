@@ -220,13 +220,20 @@ def test_rate_is_told(victim, meterer):
 
 
 def test_a_rare_site_misses_nothing(victim, meterer):
+    """As long as the budget allows it: on a busy machine one stop may take all of it."""
     target = victim("paced", 1, 20)
     m = meterer(target, 50000, 0, 500)
     wait_for(lambda: m.told()["rounds"] > 2, "it stands")
-    pairs, records = target.ask("pairs")["pairs"], m.told()["records"]
-    wait_for(lambda: target.ask("pairs")["pairs"] > pairs + 40, "forty pairs")
-    pairs, records = target.ask("pairs")["pairs"] - pairs, m.told()["records"] - records
-    assert abs(pairs - records) <= 1
+
+    def seen():
+        """How many of twenty pairs were not seen; None: the budget was spent meanwhile."""
+        pairs, before = target.ask("pairs")["pairs"], m.told()
+        wait_for(lambda: target.ask("pairs")["pairs"] > pairs + 20, "twenty pairs")
+        pairs, after = target.ask("pairs")["pairs"] - pairs, m.told()
+        return pairs - (after["records"] - before["records"]) if (after["closed"], after["open"]) == (before["closed"], 1) else None
+
+    missed = wait_for(lambda: [n for n in [seen()] if n is not None], "a second within the budget")
+    assert abs(missed[0]) <= 1
     target.end()
 
 
