@@ -156,7 +156,7 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
     alone = Share(target.pid).watch(2).worst() * 5
     before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
-    share = Share(target.pid).watch(rounds(12, 60)).worst()
+    share = Share(target.pid).watch(everyday(12, 60)).worst()
     told, left = m.end()
     # without a processor the keeper cannot continue a thread
     stolen = (stolen_ns() - before) / 10e9
@@ -179,7 +179,7 @@ def test_promise_of_many_threads(victim, meterer, ppm):
     # attaching stops each thread once, which cannot be spread over time: that is requested and paid before
     # anything is promised
     attaching = m.told()["spent_ns"] / 10e9 * 1e6
-    last_for(rounds(12, 60))
+    last_for(everyday(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
@@ -327,13 +327,13 @@ def test_holds_are_within_the_budget(victim, meterer):
     before = stolen_ns()
     m = meterer(target, 10000, 0, 1000)
     m.ask("hold")
-    last_for(rounds(12, 60))
+    last_for(everyday(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
     assert told["unanswered"] > 5, told
     assert told["worst_ten_ppm"] <= 10000 + 1e6 * stolen, (stolen, told)
-    assert told["held_ns"] <= 100e6 * rounds(12, 60) / 10, told
+    assert told["held_ns"] <= 100e6 * everyday(12, 60) / 10, told
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 

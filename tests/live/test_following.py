@@ -5,13 +5,13 @@ tests/tools/fates has a child that allocates and frees blocks at 151 sites, pass
 ends threads and returns memory to the kernel, and records when each block was freed.
 """
 import json
-import math
 import os
 import pathlib
 import subprocess
 
 import pytest
 
+from chance import at_most
 from harness import everyday
 
 TOP = pathlib.Path(__file__).parent.parent.parent
@@ -41,8 +41,8 @@ def assert_true(said, ways, slow_taken_for_leaks=0, lists=0.05):
     # blocks reported as the same are, except for those that are never written to
     same = {begins: [sum(x) for x in zip(*of["same"].values())] for begins, of in said["begins"].items()}
     for begins, (looks, wrong) in same.items():
-        expected = {"blank": 0.25, "list": lists}.get(begins, 0.05) * looks  # at most; how many of so few there are is chance
-        assert looks > 50 and wrong <= expected + 3 * math.sqrt(expected), (begins, same)
+        share = {"blank": 0.25, "list": lists}.get(begins, 0.05)
+        assert looks > 50 and wrong <= at_most(share * looks), (begins, same)
 
     # no leak is reported as freed, and nothing that is freed as a leak: but sites whose blocks live for 5 s, as allowed
     for lives, kinds in said["lives"].items():
