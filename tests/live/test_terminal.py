@@ -16,6 +16,8 @@ from harness import LIMIT, MMATTACH, last_for, wait_for
 from terminal import Terminal
 from untouched import assert_untouched, tracers, wait_untraced
 
+pytestmark = pytest.mark.waiting
+
 LINE = re.compile(rb"\r(\d+s/[^\r\n\x1b]*)\x1b\[K")
 
 
