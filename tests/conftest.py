@@ -5,11 +5,11 @@ Reasons that begin with "optional:" are an exception: they are for what a machin
 installed is such a reason only if ./run could not install it (build/cannot-be-had).
 
 With four workers (pytest-xdist, --dist loadgroup) two run the tests that watch a live process, file by file, one after
-the other; the others, with a lower priority, the tests that need nothing but a processor, in which the first two help
-when they are done. Which of the two runs a file is chosen by how long it took in some earlier run (durations.txt: a
-whole run writes such a list to build/tests.durations), so that both end at about the same time. While a test that
-is marked `alone`, because it measures time, is running, nothing else runs at all. Without xdist all run one after the
-other."""
+the other; a third those of them that mostly wait (marked `waiting`); the last, with a lower priority, the tests that
+need nothing but a processor, in which the first three help when they are done. Which of the two runs a file is chosen
+by how long it took in some earlier run (durations.txt: a whole run writes such a list to build/tests.durations), so
+that both end at about the same time. While a test that is marked `alone`, because it measures time, is running, nothing
+else runs at all. Without xdist all run one after the other."""
 import contextlib
 import fcntl
 import json
@@ -28,7 +28,7 @@ HERE = pathlib.Path(__file__).parent
 # of the files in this folder, those whose tests share nothing
 SINGLE = {"test_unit", "test_census", "test_fuzz"}
 DURATIONS = HERE / "durations.txt"
-LANES = 2       # of live tests
+LANES = 2       # of live tests, and one more of those that wait
 SECONDS = 20    # of a file of them whose duration is not known
 LEAST = 3150  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
@@ -61,6 +61,7 @@ def pytest_configure(config):
     config.pluginmanager.register(Durations(), "durations")
     config.pluginmanager.register(Again())
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
+    config.addinivalue_line("markers", "waiting: a live test that mostly waits, and bears that others run beside it")
     config.addinivalue_line("markers", "full: only with MM_FULL=1")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
@@ -68,6 +69,10 @@ def pytest_configure(config):
 
 def is_alone(item):
     return item.get_closest_marker("alone") is not None
+
+
+def is_waiting(item):
+    return item.get_closest_marker("waiting") is not None
 
 
 def is_live(item):
@@ -93,7 +98,7 @@ def group(item, lane_of):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
     if is_live(item):
         # as a group of their own they would keep a worker waiting from the beginning
-        return f"lane {0 if is_alone(item) else lane_of[item.path]}"
+        return f"lane {0 if is_alone(item) else LANES if is_waiting(item) else lane_of[item.path]}"
     # what such a file makes once for all its tests would otherwise be made in each worker
     return item.path.stem if item.path.stem not in SINGLE else None
 
@@ -110,7 +115,7 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    lane_of = lanes({item.path for item in items if is_live(item) and not is_alone(item)})
+    lane_of = lanes({item.path for item in items if is_live(item) and not is_alone(item) and not is_waiting(item)})
     for item in items:
         name = group(item, lane_of)
         if name:

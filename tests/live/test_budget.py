@@ -156,7 +156,7 @@ def test_promise_of_one_thread(victim, meterer, rate, ppm):
     alone = Share(target.pid).watch(2).worst() * 5
     before = stolen_ns()
     m = meterer(target, ppm, 0, 1000)
-    share = Share(target.pid).watch(rounds(12, 60)).worst()
+    share = Share(target.pid).watch(everyday(12, 60)).worst()
     told, left = m.end()
     # without a processor the keeper cannot continue a thread
     stolen = (stolen_ns() - before) / 10e9
@@ -179,7 +179,7 @@ def test_promise_of_many_threads(victim, meterer, ppm):
     # attaching stops each thread once, which cannot be spread over time: that is requested and paid before
     # anything is promised
     attaching = m.told()["spent_ns"] / 10e9 * 1e6
-    last_for(rounds(12, 60))
+    last_for(everyday(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
@@ -220,13 +220,20 @@ def test_rate_is_told(victim, meterer):
 
 
 def test_a_rare_site_misses_nothing(victim, meterer):
+    """As long as the budget allows it: on a busy machine one stop may take all of it."""
     target = victim("paced", 1, 20)
     m = meterer(target, 50000, 0, 500)
     wait_for(lambda: m.told()["rounds"] > 2, "it stands")
-    pairs, records = target.ask("pairs")["pairs"], m.told()["records"]
-    wait_for(lambda: target.ask("pairs")["pairs"] > pairs + 40, "forty pairs")
-    pairs, records = target.ask("pairs")["pairs"] - pairs, m.told()["records"] - records
-    assert abs(pairs - records) <= 1
+
+    def seen():
+        """How many of twenty pairs were not seen; None: the budget was spent meanwhile."""
+        pairs, before = target.ask("pairs")["pairs"], m.told()
+        wait_for(lambda: target.ask("pairs")["pairs"] > pairs + 20, "twenty pairs")
+        pairs, after = target.ask("pairs")["pairs"] - pairs, m.told()
+        return pairs - (after["records"] - before["records"]) if (after["closed"], after["open"]) == (before["closed"], 1) else None
+
+    missed = wait_for(lambda: [n for n in [seen()] if n is not None], "a second within the budget")
+    assert abs(missed[0]) <= 1
     target.end()
 
 
@@ -320,13 +327,13 @@ def test_holds_are_within_the_budget(victim, meterer):
     before = stolen_ns()
     m = meterer(target, 10000, 0, 1000)
     m.ask("hold")
-    last_for(rounds(12, 60))
+    last_for(everyday(12, 60))
     told, left = m.end()
     stolen = (stolen_ns() - before) / 10e9
     assert left["left"] == LEFT_ASKED
     assert told["unanswered"] > 5, told
     assert told["worst_ten_ppm"] <= 10000 + 1e6 * stolen, (stolen, told)
-    assert told["held_ns"] <= 100e6 * rounds(12, 60) / 10, told
+    assert told["held_ns"] <= 100e6 * everyday(12, 60) / 10, told
     assert_untouched(target)
     assert target.end()["damaged"] == 0
 

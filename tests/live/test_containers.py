@@ -13,6 +13,8 @@ from harness import MMATTACH, TOP, Contained, Program, Victim, Watch
 from images import assert_found, make
 from untouched import assert_untouched, wait_untraced
 
+pytestmark = pytest.mark.waiting
+
 USER = ["--user", "--map-root-user"]
 NAMESPACES = ["--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup"]
 PTRACE, PROCESS_VM_READV, BPF = 101, 310, 321

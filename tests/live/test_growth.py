@@ -13,6 +13,8 @@ from harness import Watch, hits, lost
 from test_trace import mmattach, report
 from untouched import assert_untouched
 
+pytestmark = pytest.mark.waiting
+
 MIB = 1 << 20
 PAGE = 4096
 STACK = 8 * MIB  # of a thread: it is no heap, and not counted

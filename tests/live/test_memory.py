@@ -14,6 +14,8 @@ from harness import MMATTACH, VICTIMS, Program, children, wait_for
 from untouched import assert_untouched
 from unwrapped import unwrapped
 
+pytestmark = pytest.mark.waiting
+
 MIB = 1 << 20
 
 

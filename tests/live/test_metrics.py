@@ -10,6 +10,8 @@ import pytest
 from harness import wait_for
 from untouched import assert_untouched
 
+pytestmark = pytest.mark.waiting
+
 EVERY = 15  # seconds
 
 

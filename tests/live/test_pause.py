@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from chance import at_most
 from harness import TOP, Program, everyday, random_moment, rounds, wait_for
 from test_whole import assert_unharmed
 from untouched import assert_untouched, state_letters, stopped, threads, tracers, wait_untraced
@@ -303,7 +304,7 @@ def test_transfers_are_whole(victim, pauser, args):
     told = target.end()
     # a thread that waits for a processor all the time while it is checked looks like a running one; before,
     # each pause cut all five
-    assert sum(told["short"].values()) <= pauses // 20, told
+    assert sum(told["short"].values()) <= at_most(pauses / 20), told
     assert all(told["full"].values()) and placed > left / 2, (told, left, placed)
 
 
@@ -321,7 +322,7 @@ def test_transfers_are_whole_at_both_ends(victim, pauser, args):
         p.end()
         assert_untouched(target)
         cut += sum(target.end()["short"].values())
-    assert cut <= rounds(10, 50) // 5
+    assert cut <= at_most(rounds(10, 50) / 5)
 
 
 @pytest.mark.parametrize("mode", ["fork", "big", "vfork", "spawn", "system", "exec", "shared", "thread"])

@@ -8,6 +8,8 @@ from harness import VICTIMS, last_for
 from test_trace import mmattach, report as report_of
 from untouched import assert_untouched
 
+pytestmark = pytest.mark.waiting
+
 SIZE = 200
 RISING = ("grows", "slows")
 SECONDS = 2.5   # of a watch: growth is classified from one second on

@@ -13,6 +13,8 @@ import pytest
 from harness import MMATTACH, Watch, wait_for
 from untouched import assert_untouched, code_differences
 
+pytestmark = pytest.mark.waiting
+
 
 def watch_for(target, seconds, *args, budget):
     watch = Watch("-p", str(target.pid), "--budget", budget, "-d", f"{seconds}s", "--top", "0", *args)

@@ -18,6 +18,8 @@ from harness import MMATTACH, VICTIMS, Watch, children, ended, last_for, random_
 from test_references import COUNTED
 from untouched import assert_untouched, wait_untraced
 
+pytestmark = pytest.mark.waiting
+
 need_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 LIMIT = 60
 

@@ -10,6 +10,8 @@ from harness import MMATTACH, TOP
 from service import missing
 from tutorial import Session, ages_and_watches, differs, parts_of, plain, walk
 
+pytestmark = pytest.mark.waiting
+
 TUTORIALS = ["README.md", "doc/find-a-leak.md", "doc/references.md", "doc/production.md",
              "doc/post-mortem.md", "doc/gdb.md", "doc/python.md", "doc/ruby.md", "doc/limits.md",
              "doc/recipes.md"]

@@ -36,11 +36,15 @@ def leaks_found(report):
 
 
 def groups(engine, frontend):
-    """The service's three leaks are found, by the engine that was asked for, or chosen."""
+    """The service's three leaks are found, by the engine that was asked for, or chosen. Each hundredth request forgets
+    its context, and an emulated machine may serve few in four seconds."""
     with started() as start:
         target = start(Victim("leaky_service"))
-        report = watch_for(start, target, 4, "--engine", engine, "--verdicts", "yes")  # however long the pause is
-        assert report["run"]["engine"] == frontend, f"watched by {report['run']['engine']}"
+        for seconds in 4, 12, 36:
+            report = watch_for(start, target, seconds, "--engine", engine, "--verdicts", "yes")  # however long the pause is
+            assert report["run"]["engine"] == frontend, f"watched by {report['run']['engine']}"
+            if leaks_found(report) == LEAKS:
+                break
         assert leaks_found(report) == LEAKS, f"lost: {leaks_found(report)}, verdicts: {report['run']['verdicts']}"
         end_of_service(target)
 
