@@ -58,13 +58,19 @@ void suspect_found_fini(struct suspect_found *t)
 	free(t->all);
 }
 
-bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid)
+bool suspect_frees_next(const struct suspect_frees *d, size_t *at, uint32_t *tid)
 {
 	uint64_t key;
-	size_t i = 0;
 
-	if (!addrmap_next(&d->threads, &i, &key, NULL))
+	if (!addrmap_next(&d->threads, at, &key, NULL))
 		return false;
 	*tid = key;
 	return true;
+}
+
+bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid)
+{
+	size_t at = 0;
+
+	return suspect_frees_next(d, &at, tid);
 }

@@ -3,6 +3,7 @@
 #include "attach/events/tally.h"
 
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attach/events/tally_blocks.h"
@@ -197,6 +198,9 @@ void tally_gap(struct tally *t)
 }
 
 #define AT_ONCE 4096
+/* a thread whose last hits may be the frees of its end is given so long to end */
+#define ENDING_NS 300000000
+#define ENDING_LOOKS 30
 
 bool tally_idle(struct tally *t)
 {
@@ -213,11 +217,31 @@ static bool has_ended(const struct tally *t, uint32_t tid)
 	return t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0;
 }
 
+static bool any_may_be_ending(const struct tally *t)
+{
+	uint32_t tid;
+
+	for (size_t i = 0; suspect_frees_next(&t->suspects, &i, &tid);)
+		if (tid != (uint32_t)t->pid && !has_ended(t, tid))
+			return true;
+	return false;
+}
+
+/* On a busy machine threads that were about to end when the watch did take a while, though nothing stops them now. */
+static void await_ends(const struct tally *t)
+{
+	const struct timespec pause = { 0, ENDING_NS / ENDING_LOOKS };
+
+	for (unsigned i = 0; t->pid && i < ENDING_LOOKS && any_may_be_ending(t); i++)
+		nanosleep(&pause, NULL);
+}
+
 void tally_end(struct tally *t)
 {
 	uint32_t tid;
 
 	tally_settle(t);
+	await_ends(t);
 	while (suspect_frees_any(&t->suspects, &tid))
 		tally_settle_suspects(t, tid, has_ended(t, tid) ? SUSPECTS_ITS_OWN : SUSPECTS_REAL);
 }

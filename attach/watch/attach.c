@@ -471,8 +471,8 @@ void attach_announce(const struct session *s)
 	const uint32_t threads = atomic_load(&s->at.link.shared->threads);
 	cleanup_strbuf struct strbuf functions = STRBUF_INIT;
 
-	/* a program that begins has no libraries yet */
-	if (s->spawned && !s->planting->nprobes)
+	/* a program that begins has no libraries yet; or some, where we are late */
+	if (s->spawned)
 		strbuf_puts(&functions, "from its start");
 	else
 		put_functions(&functions, s->planting);

@@ -222,6 +222,7 @@ def test_a_pool_is_no_wrapper(victim, watch, threads):
 
 
 @alone
+@pytest.mark.full
 def test_a_leak_through_one_of_two_wrappers_is_one_leak(victim, watch):
     """Its blocks are seen in the wrapper until the second one is found, and at their caller from then on."""
     target = victim("either")

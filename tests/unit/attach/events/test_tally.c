@@ -5,6 +5,11 @@
  * The sites are those of an imaginary libc: malloc's and calloc's exit, free's entry, realloc's entry and
  * exit, posix_memalign both as a wrapper and as a function with traps of its own, a scope's begin and end.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "attach/options/options.h"
 #include "attach/events/tally_blocks.h"
 #include "tests/unit/tally_example.h"
@@ -518,6 +523,46 @@ static void a_thread_that_frees_what_others_had(void **state)
 	malloc_hit(0xd000, 24);
 	tally_thread_end(&tally, 2);
 	assert_int_equal(recorder.ledger.double_frees, 2);
+}
+
+static void *end_later(void *tid)
+{
+	atomic_store((_Atomic pid_t *)tid, (pid_t)syscall(SYS_gettid));
+	usleep(50000);
+	return NULL;
+}
+
+/* The watch ends first, and nothing tells when the thread does. */
+static void a_thread_that_is_about_to_end(void **state)
+{
+	_Atomic pid_t tid = 0;
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, end_later, (void *)&tid), 0);
+	while (!atomic_load(&tid))
+		usleep(100);
+	tally.pid = getpid();
+	probes[P_FREE].glibc = true;
+	now.tid = (uint32_t)atomic_load(&tid);
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	assert_calls(1, 1, 0, 0);
+	pthread_join(thread, NULL);
+}
+
+/* One that goes on has freed its block twice. */
+static void a_thread_that_does_nothing_else(void **state)
+{
+	(void)state;
+	tally.pid = getppid();
+	probes[P_FREE].glibc = true;
+	now.tid = (uint32_t)getppid();
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	assert_calls(1, 2, 0, 1);
 }
 
 /* The end of the thread was lost, too: what has its number next is another one. */
@@ -1247,6 +1292,8 @@ int main(void)
 		tally_test(an_older_block_that_realloc_moves),
 		tally_test(older_blocks_of_others),
 		tally_test(allocations_that_are_not_seen),
+		tally_test(a_thread_that_is_about_to_end),
+		tally_test(a_thread_that_does_nothing_else),
 		tally_test(a_cache_after_a_loss),
 		tally_test(a_thread_that_frees_what_others_had),
 		tally_test(a_thread_whose_end_was_lost),
