@@ -122,7 +122,7 @@ def test_at_each_instruction_once(name):
 def test_corrupt(name):
     """A byte of what is the allocator's, changed at random: what follows from it is noticed, and nothing crashes.
     That a block is another length can be possible."""
-    flips = (3000 if FULL else 1500) // PARTS.get(name, 1)
+    flips = 3000 if FULL else 1500 // PARTS.get(name, 1)
     with start(name, "all", 4000, 4) as victim:
         [found] = census_of(victim, "-f", flips)
         assert found["flips"] == flips and found["noticed"] > flips / 10

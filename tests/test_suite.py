@@ -5,6 +5,8 @@ import pathlib
 
 import pytest
 
+import chance
+
 # by its path: other folders have a conftest of their own
 _spec = importlib.util.spec_from_file_location("suite", pathlib.Path(__file__).parent / "conftest.py")
 suite = importlib.util.module_from_spec(_spec)
@@ -32,6 +34,12 @@ def test_lanes_are_equally_long(tmp_path, monkeypatch):
     monkeypatch.setattr(suite, "DURATIONS", tmp_path / "durations")
     found = suite.lanes({suite.HERE / name for name in names})
     assert [found[suite.HERE / name] for name in names] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("expected, most", [(0, 0), (0.2, 3), (1.5, 7), (30.85, 51), (100, 134)])
+def test_what_is_chance(expected, most):
+    """The quantiles of Poisson's distribution."""
+    assert chance.at_most(expected) == most
 
 
 def test_durations_are_of_files_that_exist():

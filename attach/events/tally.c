@@ -2,6 +2,7 @@
 /* tally: see tally.h. Here: the function of a hit, whether it is in scope, and the part that handles it. */
 #include "attach/events/tally.h"
 
+#include <inttypes.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -217,23 +218,40 @@ static bool has_ended(const struct tally *t, uint32_t tid)
 	return t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0;
 }
 
-static bool any_may_be_ending(const struct tally *t)
+/* Of the threads with suspect frees, how many are still there; the first one does not free its cache. */
+static uint32_t count_there(const struct tally *t)
 {
-	uint32_t tid;
+	uint32_t tid, n = 0;
 
 	for (size_t i = 0; suspect_frees_next(&t->suspects, &i, &tid);)
-		if (tid != (uint32_t)t->pid && !has_ended(t, tid))
-			return true;
-	return false;
+		n += tid != (uint32_t)t->pid && !has_ended(t, tid);
+	return n;
 }
 
-/* On a busy machine threads that were about to end when the watch did take a while, though nothing stops them now. */
-static void await_ends(const struct tally *t)
+/*
+ * What such a thread freed may be its end, or a block of the program's, twice, before its end: if it ends right after the
+ * watch, nothing tells.
+ */
+static void note_ended(struct tally *t, uint32_t n)
+{
+	if (n)
+		recorder_note(t->recorder, t->recorder->ledger.now_us,
+			      "%" PRIu32 " thread%s ended right after the watch, and what %s freed last is not counted: if a "
+			      "block was freed twice then, that is not known",
+			      n, n == 1 ? "" : "s", n == 1 ? "it" : "they");
+}
+
+void tally_await_ends(struct tally *t)
 {
 	const struct timespec pause = { 0, ENDING_NS / ENDING_LOOKS };
+	const uint32_t before = t->pid ? count_there(t) : 0;
+	uint32_t left = before;
 
-	for (unsigned i = 0; t->pid && i < ENDING_LOOKS && any_may_be_ending(t); i++)
+	for (unsigned i = 0; left && i < ENDING_LOOKS; i++) {
 		nanosleep(&pause, NULL);
+		left = count_there(t);
+	}
+	note_ended(t, before - left);
 }
 
 void tally_end(struct tally *t)
@@ -241,7 +259,6 @@ void tally_end(struct tally *t)
 	uint32_t tid;
 
 	tally_settle(t);
-	await_ends(t);
 	while (suspect_frees_any(&t->suspects, &tid))
 		tally_settle_suspects(t, tid, has_ended(t, tid) ? SUSPECTS_ITS_OWN : SUSPECTS_REAL);
 }

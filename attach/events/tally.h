@@ -111,6 +111,12 @@ void tally_gap(struct tally *t);
 must_check bool tally_idle(struct tally *t);
 void tally_settle(struct tally *t);
 
+/*
+ * The watch is over, and the target goes on by itself: a thread whose last hits may be the frees of its end is given
+ * 0.3 s to end. How many did is noted.
+ */
+void tally_await_ends(struct tally *t);
+
 /* The watch is over. Suspect frees are counted, unless their thread has ended meanwhile. */
 void tally_end(struct tally *t);
 

@@ -471,7 +471,7 @@ void attach_announce(const struct session *s)
 	const uint32_t threads = atomic_load(&s->at.link.shared->threads);
 	cleanup_strbuf struct strbuf functions = STRBUF_INIT;
 
-	/* a program that begins has no libraries yet; or some, where we are late */
+	/* a program that begins has no libraries yet; or it has some already, if this line is printed late */
 	if (s->spawned)
 		strbuf_puts(&functions, "from its start");
 	else

@@ -319,6 +319,8 @@ static int report(struct session *s)
 	interim_end(&s->interim, s->signals);
 	interim_end(&s->metrics, s->signals);
 	facts_log_missing(&s->watch);
+	if (s->tally)
+		tally_await_ends(s->tally);
 	member_take_turn(s->member);
 	r = session_record_end(s, &trace);
 	member_give_turn(s->member);

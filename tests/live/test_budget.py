@@ -229,19 +229,19 @@ def test_a_rare_site_misses_nothing(victim, meterer):
     wait_for(lambda: m.told()["rounds"] > 2, "it stands")
 
     def pairs_and_hits():
-        """How many pairs there were at most before, so many hits, and how many at least after."""
+        """Pairs before, hits, and pairs after: when the hits were counted there were at least so many, and at most."""
         before, told = target.ask("pairs")["pairs"], m.told()
         return before, told, target.ask("pairs")["pairs"]
 
     def seen():
-        """(pairs at least, hits, pairs at most) of a second; None: the budget was spent meanwhile."""
-        at_most, before, at_least = pairs_and_hits()
-        wait_for(lambda: target.ask("pairs")["pairs"] > at_least + 20, "twenty pairs")
-        until, after, to = pairs_and_hits()
+        """(pairs at least, hits, pairs at most) of two seconds; None: the budget was spent meanwhile."""
+        first_least, before, first_most = pairs_and_hits()
+        wait_for(lambda: target.ask("pairs")["pairs"] > first_most + 40, "forty pairs")
+        last_least, after, last_most = pairs_and_hits()
         within = (after["closed"], after["open"]) == (before["closed"], 1)
-        return (until - at_least, after["records"] - before["records"], to - at_most) if within else None
+        return (last_least - first_most, after["records"] - before["records"], last_most - first_least) if within else None
 
-    least, hits, most = wait_for(seen, "a second within the budget")
+    least, hits, most = wait_for(seen, "two seconds within the budget", 120)
     assert least - 1 <= hits <= most + 1
     target.end()
 
@@ -457,9 +457,13 @@ def test_stepped_over(victim, meterer):
     too, which would cost more than the budget if they did so all the time."""
     target = victim("indirect")
     m = meterer(target, *QUICK, *AWKWARD)
-    while m.told()["records"] <= 100:
+
+    def hits():
         assert target.ask("go 100", limit=120)["left"] > 0
         last_for(0.05)
+        return m.told()["records"] > 100
+
+    wait_for(hits, "hits", 120)
     m.end()
     assert_untouched(target)
     assert target.ask("go 50")["left"] > 0

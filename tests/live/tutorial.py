@@ -204,11 +204,10 @@ def shares(line):
 def is_near(expected, printed):
     """Are both lines of about the same? Where one has more numbers than the other, they are not known to be of the same."""
     ours, theirs = replaced(expected, CHANCE), replaced(printed, CHANCE)
-    if STOPPED.match(ours):
-        return True
+    stopped = STOPPED.match(ours) and STOPPED.match(theirs)
     for numbers, fit in [(averages, lambda a, b: max(a, b) <= SIZES_DIFFER * min(a, b)),
-                         (times, lambda a, b: b <= TIME_IS_LONGER * max(a, 1)),
-                         (shares, lambda a, b: abs(a - b) <= SHARES_DIFFER)]:
+                         (times, lambda a, b: stopped or b <= TIME_IS_LONGER * max(a, 1)),
+                         (shares, lambda a, b: stopped or abs(a - b) <= SHARES_DIFFER)]:
         a, b = numbers(ours), numbers(theirs)
         if ours.endswith(" ..."):
             b = b[:len(a)]

@@ -525,44 +525,58 @@ static void a_thread_that_frees_what_others_had(void **state)
 	assert_int_equal(recorder.ledger.double_frees, 2);
 }
 
-static void *end_later(void *tid)
+struct other_thread {
+	_Atomic pid_t tid;
+	useconds_t lasts_us;
+	pthread_t thread;
+};
+
+static void *end_later(void *arg)
 {
-	atomic_store((_Atomic pid_t *)tid, (pid_t)syscall(SYS_gettid));
-	usleep(50000);
+	struct other_thread *t = arg;
+
+	atomic_store(&t->tid, (pid_t)syscall(SYS_gettid));
+	usleep(t->lasts_us);
 	return NULL;
 }
 
-/* The watch ends first, and nothing tells when the thread does. */
-static void a_thread_that_is_about_to_end(void **state)
+/* A thread of this process has freed a block twice, and does nothing else until it ends. */
+static void free_twice(struct other_thread *t)
 {
-	_Atomic pid_t tid = 0;
-	pthread_t thread;
-
-	(void)state;
-	assert_int_equal(pthread_create(&thread, NULL, end_later, (void *)&tid), 0);
-	while (!atomic_load(&tid))
+	assert_int_equal(pthread_create(&t->thread, NULL, end_later, t), 0);
+	while (!atomic_load(&t->tid))
 		usleep(100);
 	tally.pid = getpid();
 	probes[P_FREE].glibc = true;
-	now.tid = (uint32_t)atomic_load(&tid);
+	now.tid = (uint32_t)atomic_load(&t->tid);
 	malloc_hit(0xa000, 24);
 	free_hit(0xa000);
 	free_hit(0xa000);
+	tally_await_ends(&tally);
+}
+
+/* The watch ends first, and nothing tells when the thread does: that is noted. */
+static void a_thread_that_is_about_to_end(void **state)
+{
+	struct other_thread t = { .lasts_us = 50000 };
+
+	(void)state;
+	free_twice(&t);
 	assert_calls(1, 1, 0, 0);
-	pthread_join(thread, NULL);
+	assert_int_equal(recorder.ledger.nnotes, 1);
+	pthread_join(t.thread, NULL);
 }
 
 /* One that goes on has freed its block twice. */
-static void a_thread_that_does_nothing_else(void **state)
+static void a_thread_that_does_not_end(void **state)
 {
+	struct other_thread t = { .lasts_us = 600000 };
+
 	(void)state;
-	tally.pid = getppid();
-	probes[P_FREE].glibc = true;
-	now.tid = (uint32_t)getppid();
-	malloc_hit(0xa000, 24);
-	free_hit(0xa000);
-	free_hit(0xa000);
+	free_twice(&t);
 	assert_calls(1, 2, 0, 1);
+	assert_int_equal(recorder.ledger.nnotes, 0);
+	pthread_join(t.thread, NULL);
 }
 
 /* The end of the thread was lost, too: what has its number next is another one. */
@@ -1293,7 +1307,7 @@ int main(void)
 		tally_test(older_blocks_of_others),
 		tally_test(allocations_that_are_not_seen),
 		tally_test(a_thread_that_is_about_to_end),
-		tally_test(a_thread_that_does_nothing_else),
+		tally_test(a_thread_that_does_not_end),
 		tally_test(a_cache_after_a_loss),
 		tally_test(a_thread_that_frees_what_others_had),
 		tally_test(a_thread_whose_end_was_lost),
