@@ -39,6 +39,7 @@ class Module:
     tests: list = dataclasses.field(default_factory=list)   # arguments of pytest, besides the unit tests of the folders
     units: list = dataclasses.field(default_factory=list)   # folders of further unit tests
     targets: list = dataclasses.field(default_factory=list)  # of make, besides these unit tests
+    but: list = dataclasses.field(default_factory=list)     # folders in `folders` that are another module's
 
 
 MODULES = {
@@ -47,7 +48,8 @@ MODULES = {
                      ["tests/live/test_exact.py", "tests/live/test_life.py", "tests/live/test_following.py",
                       "tests/live/test_pause.py"], targets=["mmattach", "tools/pauser"]),
     "sampling": Module(["attach/sampling", "report/sampling"], ["tests/test_simulated.py"], ["report/model"],
-                       ["tools/simulate"]),
+                       ["tools/simulate"], but=["attach/sampling/blocks", "attach/sampling/heaps"]),
+    "blocks": Module(["attach/sampling/blocks", "attach/sampling/heaps"], ["tests/live/test_following.py"], targets=["tools/fates"]),
     "census": Module(["heap"], ["tests/test_census.py", "tests/test_core.py"], targets=["tools/censor", "mmattach"]),
     "verdicts": Module(["heap/reach", "attach/verdicts"], ["tests/live/test_verdicts.py"], targets=["mmattach", "tools/verdicts"]),
     "ledger": Module(["report/ledger", "report/groups"], ["tests/test_golden.py"], ["report/model"], ["mmattach"]),
@@ -96,7 +98,8 @@ def changes_of(path, number, text):
 
 
 def all_mutants(module):
-    files = sorted({p for folder in module.folders for p in (TOP / folder).rglob("*.c")})
+    files = sorted({p for folder in module.folders for p in (TOP / folder).rglob("*.c")
+                    if not any((TOP / other) in p.parents for other in module.but)})
     return [m for p in files for number, text in enumerate(p.read_text().split("\n"), 1)
             for m in changes_of(str(p.relative_to(TOP)), number, text)]
 

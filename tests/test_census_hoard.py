@@ -98,7 +98,7 @@ def test_random_stops_under_load(name):
 @pytest.mark.parametrize("name", HOARDS)
 def test_after_each_instruction(name, threads):
     """Every state that a stop can find in malloc, realloc, memalign and free; a fifth of them each day."""
-    steps = rounds(STEPS_EACH_DAY.get(name, 1000) / PARTS.get(name, 1), 5000)
+    steps = 5000 if FULL else STEPS_EACH_DAY.get(name, 1000) // PARTS.get(name, 1)
     with start(name, "step", 100, threads) as victim:
         if threads == 1:
             victim.process.stdin.write("end\n")
