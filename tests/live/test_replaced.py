@@ -68,12 +68,14 @@ def test_what_only_replaces_does_not_grow(victim, attach, tmp_path, verdicts):
 
 
 def test_a_leak_beside_it_grows_by_the_difference(victim, attach):
+    """A third of what is allocated. Rates are those of the last part of the watch, and on a busy machine not the average: but
+    if what replaces counted as growth, that would be three times as much."""
     report = watched(victim, attach, ["run 1 0.5"])
     grows, replaced = rates(report)
-    leaked = blocks_of(report, "place_leaking")
-    assert leaked > 200
-    assert grows == pytest.approx(per_minute(leaked, report), rel=0.35)
-    assert replaced == pytest.approx(per_minute(blocks_of(report, "place_replacing"), report), rel=0.35)
+    leaked, new = (per_minute(blocks_of(report, place), report) for place in ("place_leaking", "place_replacing"))
+    assert blocks_of(report, "place_leaking") > 200
+    assert leaked / 2 < grows < 2 * leaked, (grows, leaked)
+    assert new / 2 < replaced < 2 * new, (replaced, new)
 
 
 def test_many_that_go_at_once_do_not_hide_a_leak(victim, attach):
