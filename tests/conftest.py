@@ -19,6 +19,7 @@ import signal
 
 import pytest
 
+import again
 import schema
 
 
@@ -32,6 +33,7 @@ SECONDS = 20    # of a file of them whose duration is not known
 LEAST = 3200  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
 BUILD = HERE.parent / "build"
+GATE = BUILD / "tests.gate"  # locked by each before LOCK, and while one waits for that
 LOCK = BUILD / "tests.lock"  # locked by each worker for a test: shared, or exclusively
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
@@ -57,6 +59,7 @@ def pytest_configure(config):
     if WORKER:
         os.setsid()  # a share of its own
     config.pluginmanager.register(Durations(), "durations")
+    config.pluginmanager.register(Again())
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
     config.addinivalue_line("markers", "waiting: a live test that mostly waits, and bears that others run beside it")
     config.addinivalue_line("markers", "full: only with MM_FULL=1")
@@ -128,8 +131,8 @@ def be_nice(nice):
 
 
 @contextlib.contextmanager
-def held(how):
-    fd = os.open(LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+def locked(path, how):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.flock(fd, how)
         yield
@@ -138,13 +141,36 @@ def held(how):
         os.close(fd)
 
 
+@contextlib.contextmanager
+def held(how, soon=False):
+    """Tests that run alone come when the others are done: one waits until no other runs, and as long as two workers have
+    one test after the other, that is never so. Where it must be soon, no other begins meanwhile."""
+    with contextlib.ExitStack() as stack:
+        with locked(GATE, fcntl.LOCK_EX) if soon else locked(GATE, fcntl.LOCK_SH) if how == fcntl.LOCK_SH else contextlib.nullcontext():
+            stack.enter_context(locked(LOCK, how))
+        yield
+
+
+def held_for(item):
+    """While this test runs: nothing else, if it is alone."""
+    return held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH) if WORKER else contextlib.nullcontext()
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     if WORKER:
         be_nice(0 if is_live(item) else BESIDE)
-    # while this test runs: nothing else, if it is alone
-    with held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH) if WORKER else contextlib.nullcontext():
+    with contextlib.nullcontext() if again.ON else held_for(item):
         yield
+
+
+class Again:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item, nextitem):
+        if not again.ON:
+            return None
+        again.protocol(item, nextitem, lambda: held_for(item), lambda: held(fcntl.LOCK_EX, soon=True))
+        return True
 
 
 def is_whole_run(config):
@@ -173,6 +199,7 @@ def passed(terminalreporter):
 
 
 def pytest_terminal_summary(terminalreporter):
+    again.summary(terminalreporter)
     if is_whole_run(terminalreporter.config):
         terminalreporter.config.pluginmanager.get_plugin("durations").write()
         had = passed(terminalreporter)
