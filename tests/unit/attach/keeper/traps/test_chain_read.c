@@ -246,7 +246,10 @@ int main(void)
 	keeper = calloc(1, sizeof(*keeper));
 	shared = calloc(1, sizeof(*shared));
 	memory = mmap(NULL, (PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (!keeper || !shared || memory == MAP_FAILED || munmap(memory + PAGES * PAGE, PAGE))
+	if (!keeper || !shared || memory == MAP_FAILED)
+		return 1;
+	/* not unmapped: another mapping may come there */
+	if (mprotect(memory + PAGES * PAGE, PAGE, PROT_NONE) < 0)
 		return 1;
 	keeper->shared = shared;
 	keeper->read_mem = -1;
