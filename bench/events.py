@@ -12,7 +12,7 @@ import sys
 
 TOP = pathlib.Path(__file__).parent.parent
 PROGRAM = TOP / "build/bench/events"
-FOLDER = TOP / "build/bench/traces"
+FOLDER = TOP / "build/bench/events.traces"
 MANY, HELD, STACKS = 100_000_000, 10_000_000, 5000
 FEWER, HELD_OF_FEWER = 10_000_000, 1_000_000
 
