@@ -36,6 +36,25 @@ def test_lanes_are_equally_long(tmp_path, monkeypatch):
     assert [found[suite.HERE / name] for name in names] == [0, 1, 1, 1]
 
 
+class Item:
+    """What is asked of a test."""
+
+    def __init__(self, path, *marks):
+        self.path, self.marks = suite.HERE / path, marks
+
+    def get_closest_marker(self, name):
+        return name if name in self.marks else None
+
+
+@pytest.mark.parametrize("item, group", [
+    (Item("live/test_a.py"), "lane 1"), (Item("live/test_a.py", "waiting"), "lane 2"), (Item("live/test_a.py", "alone"), "lane 0"),
+    (Item("live/test_a.py", "waiting", "alone"), "lane 0"), (Item("test_a.py"), "test_a"), (Item("test_unit.py"), None),
+])
+def test_who_runs_a_test(item, group):
+    """What waits has a lane of its own, beside those of live tests; what runs alone is in the first one."""
+    assert suite.group(item, {suite.HERE / "live/test_a.py": 1}) == group
+
+
 @pytest.mark.parametrize("expected, most", [(0, 0), (0.2, 3), (1.5, 7), (30.85, 51), (100, 134)])
 def test_what_is_chance(expected, most):
     """The quantiles of Poisson's distribution."""

@@ -32,12 +32,20 @@ int suspect_frees_add(struct suspect_frees *d, uint32_t tid, const struct suspec
 	return 0;
 }
 
+static bool any_again(const struct suspect_found *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (t->all[i].again)
+			return true;
+	return false;
+}
+
 bool suspect_frees_set_done(struct suspect_frees *d, uint32_t tid)
 {
 	struct suspect_found *t = addrmap_get(&d->threads, tid);
 
-	for (size_t i = 0; t && !t->done && i < t->n; i++)
-		t->done = t->all[i].again;
+	if (t)
+		t->done = t->done || any_again(t);
 	return t && t->done;
 }
 
@@ -58,19 +66,26 @@ void suspect_found_fini(struct suspect_found *t)
 	free(t->all);
 }
 
-bool suspect_frees_next(const struct suspect_frees *d, size_t *at, uint32_t *tid)
+bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid)
 {
 	uint64_t key;
+	size_t i = 0;
 
-	if (!addrmap_next(&d->threads, at, &key, NULL))
+	if (!addrmap_next(&d->threads, &i, &key, NULL))
 		return false;
 	*tid = key;
 	return true;
 }
 
-bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid)
+bool suspect_frees_next_again(const struct suspect_frees *d, size_t *at, uint32_t *tid)
 {
-	size_t at = 0;
+	uint64_t key;
+	void *found;
 
-	return suspect_frees_next(d, &at, tid);
+	while (addrmap_next(&d->threads, at, &key, &found)) {
+		*tid = key;
+		if (any_again(found))
+			return true;
+	}
+	return false;
 }

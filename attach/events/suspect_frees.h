@@ -65,10 +65,10 @@ bool suspect_frees_is_done(const struct suspect_frees *d, uint32_t tid);
 bool suspect_frees_take(struct suspect_frees *d, uint32_t tid, struct suspect_found *out);
 void suspect_found_fini(struct suspect_found *t);
 
-/* The threads that have suspect frees, one after the other, from @at = 0 on; false: there are no more. */
-bool suspect_frees_next(const struct suspect_frees *d, size_t *at, uint32_t *tid);
-
-/* Find any of them; false if there is none. */
+/* Find any thread that has suspect frees; false if there is none. */
 bool suspect_frees_any(const struct suspect_frees *d, uint32_t *tid);
+
+/* Those that have freed a block again, one after the other, from *@at = 0 on; false: there are no more. */
+bool suspect_frees_next_again(const struct suspect_frees *d, size_t *at, uint32_t *tid);
 
 #endif

@@ -218,19 +218,19 @@ static bool has_ended(const struct tally *t, uint32_t tid)
 	return t->pid && syscall(SYS_tgkill, t->pid, (pid_t)tid, 0) < 0;
 }
 
-/* Of the threads with suspect frees, how many are still there; the first one does not free its cache. */
+/* Of the threads that have freed blocks again, how many are still there; the first one does not free its cache. */
 static uint32_t count_there(const struct tally *t)
 {
 	uint32_t tid, n = 0;
 
-	for (size_t i = 0; suspect_frees_next(&t->suspects, &i, &tid);)
+	for (size_t i = 0; suspect_frees_next_again(&t->suspects, &i, &tid);)
 		n += tid != (uint32_t)t->pid && !has_ended(t, tid);
 	return n;
 }
 
 /*
- * What such a thread freed may be its end, or a block of the program's, twice, before its end: if it ends right after the
- * watch, nothing tells.
+ * What such a thread freed last may be its cache, or a block of the program's for the second time. If it ends right
+ * after the watch, nothing tells which.
  */
 static void note_ended(struct tally *t, uint32_t n)
 {

@@ -112,8 +112,8 @@ must_check bool tally_idle(struct tally *t);
 void tally_settle(struct tally *t);
 
 /*
- * The watch is over, and the target goes on by itself: a thread whose last hits may be the frees of its end is given
- * 0.3 s to end. How many did is noted.
+ * The watch has left the target. A thread that has freed blocks again, and had no hit since, may be at its end: it is
+ * given 0.3 s. How many have ended by then is noted. Before tally_end.
  */
 void tally_await_ends(struct tally *t);
 

@@ -6,7 +6,10 @@
  * exit, posix_memalign both as a wrapper and as a function with traps of its own, a scope's begin and end.
  */
 #include <pthread.h>
-#include <stdatomic.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -525,58 +528,106 @@ static void a_thread_that_frees_what_others_had(void **state)
 	assert_int_equal(recorder.ledger.double_frees, 2);
 }
 
+/* A thread of this process: it ends as soon as the first one waits for that, or when it is told to. */
 struct other_thread {
-	_Atomic pid_t tid;
-	useconds_t lasts_us;
 	pthread_t thread;
+	pid_t tid;
+	sem_t begun, told;
+	bool waits;
 };
+
+/* The first thread sleeps. */
+static bool is_awaited(void)
+{
+	char path[64], text[16] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", getpid());
+	f = fopen(path, "re");
+	assert_non_null(f);
+	(void)!fgets(text, sizeof(text), f);
+	fclose(f);
+	return atoi(text) == SYS_clock_nanosleep;
+}
 
 static void *end_later(void *arg)
 {
 	struct other_thread *t = arg;
 
-	atomic_store(&t->tid, (pid_t)syscall(SYS_gettid));
-	usleep(t->lasts_us);
+	t->tid = (pid_t)syscall(SYS_gettid);
+	sem_post(&t->begun);
+	if (t->waits)
+		sem_wait(&t->told);
+	else
+		while (!is_awaited())
+			sched_yield();
 	return NULL;
 }
 
-/* A thread of this process has freed a block twice, and does nothing else until it ends. */
-static void free_twice(struct other_thread *t)
+static void begin(struct other_thread *t)
 {
+	sem_init(&t->begun, 0, 0);
+	sem_init(&t->told, 0, 0);
 	assert_int_equal(pthread_create(&t->thread, NULL, end_later, t), 0);
-	while (!atomic_load(&t->tid))
-		usleep(100);
+	sem_wait(&t->begun);
 	tally.pid = getpid();
 	probes[P_FREE].glibc = true;
-	now.tid = (uint32_t)atomic_load(&t->tid);
-	malloc_hit(0xa000, 24);
-	free_hit(0xa000);
-	free_hit(0xa000);
-	tally_await_ends(&tally);
+	now.tid = (uint32_t)t->tid;
+}
+
+static void end(struct other_thread *t)
+{
+	sem_post(&t->told);
+	pthread_join(t->thread, NULL);
 }
 
 /* The watch ends first, and nothing tells when the thread does: that is noted. */
 static void a_thread_that_is_about_to_end(void **state)
 {
-	struct other_thread t = { .lasts_us = 50000 };
+	struct other_thread t = { .waits = false };
 
 	(void)state;
-	free_twice(&t);
+	begin(&t);
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	tally_await_ends(&tally);
 	assert_calls(1, 1, 0, 0);
 	assert_int_equal(recorder.ledger.nnotes, 1);
-	pthread_join(t.thread, NULL);
+	end(&t);
 }
 
 /* One that goes on has freed its block twice. */
 static void a_thread_that_does_not_end(void **state)
 {
-	struct other_thread t = { .lasts_us = 600000 };
+	struct other_thread t = { .waits = true };
 
 	(void)state;
-	free_twice(&t);
+	begin(&t);
+	malloc_hit(0xa000, 24);
+	free_hit(0xa000);
+	free_hit(0xa000);
+	tally_await_ends(&tally);
 	assert_calls(1, 2, 0, 1);
 	assert_int_equal(recorder.ledger.nnotes, 0);
-	pthread_join(t.thread, NULL);
+	end(&t);
+}
+
+/* The last block that it freed is from before the watch, as is usual: nobody waits for that. */
+static void an_older_block_is_no_end(void **state)
+{
+	struct other_thread t = { .waits = true };
+	size_t at = 0;
+	uint32_t tid;
+
+	(void)state;
+	begin(&t);
+	free_hit(0xa000);
+	assert_true(suspect_frees_any(&tally.suspects, &tid));
+	assert_false(suspect_frees_next_again(&tally.suspects, &at, &tid));
+	tally_await_ends(&tally);
+	assert_calls(0, 1, 1, 0);
+	end(&t);
 }
 
 /* The end of the thread was lost, too: what has its number next is another one. */
@@ -1308,6 +1359,7 @@ int main(void)
 		tally_test(allocations_that_are_not_seen),
 		tally_test(a_thread_that_is_about_to_end),
 		tally_test(a_thread_that_does_not_end),
+		tally_test(an_older_block_is_no_end),
 		tally_test(a_cache_after_a_loss),
 		tally_test(a_thread_that_frees_what_others_had),
 		tally_test(a_thread_whose_end_was_lost),
