@@ -10,6 +10,7 @@ from proofs import LIMIT, assert_refused, started
 from untouched import assert_untouched
 
 LEAKS = {"session_open", "cache_insert", "log_context"}
+ENOUGH = 3000   # allocations
 UNHARMED = {"eintr": 0, "odd": 0, "damaged": 0, "lost": 0, "doubled": 0, "wrong_info": 0, "mask_kept": True}
 BUDGET = "5%"
 # An emulated machine may be without a processor while a thread of it is stopped, which the keeper cannot know before.
@@ -36,15 +37,17 @@ def leaks_found(report):
 
 
 def groups(engine, frontend):
-    """The service's three leaks are found, by the engine that was asked for, or chosen. Each hundredth request forgets
-    its context, and an emulated machine may serve few in four seconds."""
+    """The service's three leaks are found, by the engine that was asked for, or chosen. One request in a hundred, in some
+    300 allocations, forgets its context: a watch that has seen enough of them must find all; an emulated machine may serve
+    too few in four seconds."""
     with started() as start:
         target = start(Victim("leaky_service"))
         for seconds in 4, 12, 36:
             report = watch_for(start, target, seconds, "--engine", engine, "--verdicts", "yes")  # however long the pause is
             assert report["run"]["engine"] == frontend, f"watched by {report['run']['engine']}"
-            if leaks_found(report) == LEAKS:
+            if report["totals"]["allocs"] > ENOUGH:
                 break
+        assert report["totals"]["allocs"] > ENOUGH, report["totals"]
         assert leaks_found(report) == LEAKS, f"lost: {leaks_found(report)}, verdicts: {report['run']['verdicts']}"
         end_of_service(target)
 
