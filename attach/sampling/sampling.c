@@ -153,6 +153,7 @@ int sampling_new(pid_t pid, struct planting *planting, struct tally *tally, uint
 	if (r == 0)
 		r = block_poll_new(pid, over, s, &s->poll);
 	sampling_stacks_init(&s->stacks, s->poll, 0);
+	sampling_again_init(&s->again);
 	if (r == 0)
 		r = sampling_targets_init(&s->targets, planting);
 	planting->own = (struct planting_own){ .plan = plan_module_of, .gone = module_gone, .ctx = s };
@@ -167,6 +168,7 @@ void sampling_free(struct sampling *s)
 	sampling_heaps_close(&s->heaps);
 	sampling_parents_fini(&s->parents);
 	sampling_stacks_fini(&s->stacks);
+	sampling_again_fini(&s->again);
 	sampling_sites_fini(&s->sites);
 	sampling_targets_fini(&s->targets);
 	free(s->probes);

@@ -5,6 +5,7 @@
  *	modules ──▶ sampling_targets, callsites ──▶ sampling_sites	a trap behind each allocator call
  *	keeper/budget/trap_rounds plants and lifts them in rounds; a hit comes through the ring
  *	hit ──▶ stack (backtrace) ──▶ sampling_stacks ──▶ block_poll: tracks the block until its fate is known
+ *	     ├▶ sampling_again: where malloc itself returns, which addresses are given out again soon
  *	     └▶ sampling_parents: is the function around the site a wrapper? Then its callers become sites
  *	every second ──▶ sampling_rounds: how much of the budget each site gets
  *	every ten ──▶ sampling_facts: what an estimate needs

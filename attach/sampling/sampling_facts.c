@@ -187,8 +187,7 @@ static double unknown_share(const struct sampling_sites *sites)
 		struct site_stats_sums sums;
 		double rate;
 
-		/* where malloc returns, not in a function that calls it */
-		if (site->role != SAMPLING_INNER || site->function || !site->records)
+		if (!sampling_sites_is_exit(site) || !site->records)
 			continue;
 		sampling_sites_sums(sites, site, &sums);
 		rate = sums.exposed_us ? (double)sums.hits / (double)sums.exposed_us : 0;

@@ -5,6 +5,7 @@
  *
  *	a site of a trial	sampling_parents
  *	inside a wrapper	if its caller is watched, the block is seen there. Else it counts here
+ *	where malloc returns	the same; and is it an address that was given out just before?
  *	any other		it counts for its stack, of whose blocks a fair sample is tracked
  */
 #include <errno.h>
@@ -128,6 +129,63 @@ static bool is_old(const struct sampling *s, uint32_t site, uint32_t i, taddr bl
 	return s->sites.all[site].joined && sampling_stacks_holds(&s->stacks, i, block);
 }
 
+static uint32_t leaf_of(const struct defs *d, uint32_t number)
+{
+	const uint32_t stack = defs_stack(d, number);
+
+	return stack == DEFS_NONE ? DEFS_NONE : d->stacks[stack].node;
+}
+
+/* The stack is the first that is seen at that site with these callers: windows find it by them. */
+static int learn_path(struct sampling *s, const struct sampling_site *site, uint32_t number, uint32_t i)
+{
+	const struct defs *d = &s->recorder->ledger.defs;
+	uint32_t node = leaf_of(d, number);
+
+	while (node != DEFS_NONE && d->frames[d->nodes[node].frame].pc != site->addr)
+		node = d->nodes[node].caller;
+	if (node == DEFS_NONE)
+		return 0;
+	return sampling_again_learn(&s->again, site - s->sites.all, d->nodes[node].caller, i);
+}
+
+/*
+ * Where malloc itself returned: the stack of the site at which the block will be seen, up through wrappers.
+ * SAMPLING_NONE: there was none with these callers so far.
+ */
+static uint32_t stack_above(const struct sampling *s, uint32_t number)
+{
+	const struct defs *d = &s->recorder->ledger.defs;
+	uint32_t node = leaf_of(d, number);
+
+	for (unsigned level = 0; node != DEFS_NONE && level <= SAMPLING_LEVELS; level++) {
+		const uint32_t at = sampling_sites_find_at(&s->sites, d->frames[d->nodes[node].frame].pc);
+
+		node = d->nodes[node].caller;
+		if (at == SAMPLING_NONE)
+			break;
+		if (s->sites.all[at].role == SAMPLING_TAKES)
+			return sampling_again_stack(&s->again, at, node);
+	}
+	return SAMPLING_NONE;
+}
+
+/* A window, in which stack number @i (or SAMPLING_NONE) got this block: was it another's just before? */
+static void see_again(struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
+		      const struct block_birth *birth, uint32_t i)
+{
+	uint32_t freed;
+
+	/* it may have left its block where it was */
+	if (s->planting->rules[s->targets.all[site->target].rule].op == RULE_REALLOC)
+		return;
+	freed = sampling_again_see(&s->again, birth->addr, site->target, i, hit->head.time_ns);
+	if (freed != SAMPLING_NONE)
+		sampling_stacks_again(&s->stacks, freed);
+	if (i != SAMPLING_NONE)
+		sampling_stacks_given(&s->stacks, i);
+}
+
 static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 		const struct block_birth *birth)
 {
@@ -142,6 +200,8 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	note_caller(s, &s->sites.all[site], number, caller);
 	if (s->sites.all[site].role == SAMPLING_INNER && seen_at_caller(s, &s->sites.all[site], caller)) {
 		(void)block_poll_taken(s->poll, birth->addr, now_ns);
+		if (sampling_sites_is_exit(&s->sites.all[site]))
+			see_again(s, &s->sites.all[site], hit, birth, stack_above(s, number));
 		return 0;
 	}
 	/* while modules move, no trap can be planted */
@@ -152,9 +212,13 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 	if (r < 0 || is_old(s, site, i, birth->addr))
 		return r;
 	s->sites.all[site].nstacks += s->stacks.n > known;
+	if (sampling_sites_is_exit(&s->sites.all[site]))
+		see_again(s, &s->sites.all[site], hit, birth, i);
+	else if (s->stacks.n > known)
+		r = learn_path(s, &s->sites.all[site], number, i);
 	sampling_stacks_see(&s->stacks, i, birth->bytes, now_ns);
 	track(s, i, birth, now_ns);
-	return 0;
+	return r;
 }
 
 static void count(struct sampling *s, struct sampling_site *site)

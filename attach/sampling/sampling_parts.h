@@ -10,6 +10,7 @@
 
 #include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/sampling.h"
+#include "attach/sampling/sampling_again.h"
 #include "attach/sampling/sampling_heaps.h"
 #include "attach/sampling/sampling_parents.h"
 #include "attach/sampling/sampling_rounds.h"
@@ -26,6 +27,7 @@ struct sampling {
 	struct sampling_targets targets;
 	struct sampling_sites sites;
 	struct sampling_stacks stacks;
+	struct sampling_again again;
 	struct sampling_parents parents;
 	struct sampling_rounds rounds;
 	uint32_t *probes;		/* of each rule; NO_PROBE: its function was not found */

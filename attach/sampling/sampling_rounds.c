@@ -22,6 +22,7 @@
 #define PART_STEP 1.25 /* so many times more if little of the budget is used, or less if nearly all is: */
 #define USED_LITTLE 0.75
 #define USED_UP 0.95
+#define WINDOWS_PART 8.0	/* one part in so many of the budget is for windows on malloc itself */
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
 {
@@ -275,6 +276,25 @@ static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
 			     period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
 }
 
+/* Windows on malloc's exits: as often as all of them together may be. */
+static void set_windows(const struct sampling_rounds *r, struct sampling_sites *sites)
+{
+	double period_ms = 0;
+
+	for (size_t i = 0; i < sites->n; i++) {
+		if (sampling_sites_is_exit(&sites->all[i]) && sites->all[i].records)
+			period_ms += SAMPLING_WINDOW * (double)r->stop_ns * WINDOWS_PART * 1000 / aim(r);
+	}
+	period_ms = fmin(fmax(period_ms, SAMPLING_WINDOW_MS), SAMPLING_RARELY_MS);
+	for (size_t i = 0; i < sites->n; i++) {
+		struct sampling_site *site = &sites->all[i];
+
+		if (sampling_sites_is_exit(site) && !site->candidate &&
+		    differs((uint32_t)period_ms, site->period_ms))
+			sampling_sites_meter(sites, site, SAMPLING_WINDOW, (uint32_t)period_ms);
+	}
+}
+
 void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *sites,
 			    const struct sampling_stacks *stacks, const struct sampling_costs *costs)
 {
@@ -291,7 +311,8 @@ void sampling_rounds_decide(struct sampling_rounds *r, struct sampling_sites *si
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 
-		if (sampling_sites_tracks(site) && !site->candidate)
+		if (sampling_sites_tracks(site) && !site->candidate && !sampling_sites_is_exit(site))
 			set_usual(sites, site);
 	}
+	set_windows(r, sites);
 }

@@ -129,7 +129,7 @@ bool sampling_sites_tracks(const struct sampling_site *site)
 	       (site->role == SAMPLING_TAKES || (site->role == SAMPLING_INNER && site->unknown));
 }
 
-static void set_meter(struct sampling_sites *s, struct sampling_site *site)
+void sampling_sites_begin(struct sampling_sites *s, struct sampling_site *site)
 {
 	static const struct { uint32_t quota, period_ms;
 	} wishes[] = {
@@ -139,7 +139,10 @@ static void set_meter(struct sampling_sites *s, struct sampling_site *site)
 	};
 
 	site->period_ms = 0;
-	sampling_sites_meter(s, site, wishes[site->role].quota, wishes[site->role].period_ms);
+	if (sampling_sites_is_exit(site))
+		sampling_sites_meter(s, site, SAMPLING_WINDOW, SAMPLING_WINDOW_MS);
+	else
+		sampling_sites_meter(s, site, wishes[site->role].quota, wishes[site->role].period_ms);
 }
 
 /* Give the site a trap. 0, or -errno: it has none. */
@@ -169,7 +172,7 @@ static int give_trap(struct sampling_sites *s, struct sampling_site *site)
 	}
 	s->of_number[site->number] = site - s->all;
 	site->delta = target->delta;
-	set_meter(s, site);
+	sampling_sites_begin(s, site);
 	return 0;
 }
 
@@ -212,7 +215,7 @@ static int renew(struct sampling_sites *s, const struct sampling_site *wanted, u
 	if (site->number == SAMPLING_NONE)
 		return give_trap(s, site);
 	count_anew(s, site);
-	set_meter(s, site);
+	sampling_sites_begin(s, site);
 	/* at the next round: the period of a trial's trap may have been a day */
 	return link_plant(s->planting->link, &site->number, 1);
 }
@@ -313,7 +316,7 @@ int sampling_sites_add_exit(struct sampling_sites *s, struct module *m, const st
 		.role = SAMPLING_INNER,
 	};
 	s->of_number[site->number] = s->n++;
-	set_meter(s, site);
+	sampling_sites_begin(s, site);
 	return 0;
 }
 
@@ -328,6 +331,6 @@ void sampling_sites_inner(struct sampling_sites *s, taddr function)
 		if (site->number == SAMPLING_NONE)
 			continue;
 		count_anew(s, site);
-		set_meter(s, site);
+		sampling_sites_begin(s, site);
 	}
 }

@@ -4,9 +4,10 @@
  * planted in rounds (keeper/budget/site_stats.h).
  *
  *	takes	the caller uses the block itself
- *	inner	it lies in a wrapper whose callers are watched; or it is where malloc itself returns. Sampled
- *		now and then, for callers that were not found: a call through a pointer, generated code. Their
- *		blocks are counted here
+ *	inner	it lies in a wrapper whose callers are watched; or it is where malloc itself returns (an exit).
+ *		Sampled now and then, for callers that were not found: a call through a pointer, generated
+ *		code. Their blocks are counted here. An exit is hit many times in a row: a window
+ *		(sampling_again.h)
  *	trial	behind a call of a function of which it is not known yet whether it is a wrapper
  *
  * A site stays when its module is unloaded, without a trap: its stacks are reported at the end, and the
@@ -32,6 +33,8 @@
 #define SAMPLING_PERIOD_MS 1000u
 #define SAMPLING_RARELY_MS 60000u
 #define SAMPLING_INNER_MS 5000u
+#define SAMPLING_WINDOW 64u		/* hits of an exit, one after the other */
+#define SAMPLING_WINDOW_MS 2000u
 /* the period of a trap that is not needed any more: a trap is never forgotten while its module is loaded */
 #define SAMPLING_RESTING_MS 86400000u
 
@@ -124,6 +127,15 @@ uint32_t sampling_sites_find_at(const struct sampling_sites *s, taddr addr);
 
 /* All sites in the function at @function (run time) are its inner ones from now on. */
 void sampling_sites_inner(struct sampling_sites *s, taddr function);
+
+/* Does malloc itself return there? */
+static inline bool sampling_sites_is_exit(const struct sampling_site *site)
+{
+	return site->role == SAMPLING_INNER && !site->function;
+}
+
+/* Its trap is new, or has a new role: as often as such ones are sampled at first. */
+void sampling_sites_begin(struct sampling_sites *s, struct sampling_site *site);
 
 /* Are blocks tracked that are seen there? */
 bool sampling_sites_tracks(const struct sampling_site *site);

@@ -2,11 +2,15 @@
 #include "attach/sampling/sampling_stacks.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/random.h"
+#include "report/sampling/quantile.h"
+
+#define SOON_STEP 6u		/* blocks that are freed soon do not reach this step of age: a second */
 
 void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns)
 {
@@ -159,11 +163,62 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 		return true;
 	}
 	stack->seen = stack->chunk_bytes = stack->gone = 0;
+	stack->given = stack->again = 0;
 	stack->old = 0;
 	stack->when = (struct sampling_spans){ 0 };
 	memset(stack->ended, 0, sizeof(stack->ended));
 	memset(stack->now, 0, sizeof(stack->now));
 	return false;
+}
+
+/* --- windows --- */
+
+void sampling_stacks_given(struct sampling_stacks *s, uint32_t i)
+{
+	s->all[i].given++;
+}
+
+void sampling_stacks_again(struct sampling_stacks *s, uint32_t i)
+{
+	struct sampling_stack *stack = &s->all[i];
+
+	/* the block may have been seen before the stack was cleared */
+	if (stack->again < stack->given)
+		stack->again++;
+}
+
+static void add_up(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])
+{
+	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
+		out[i] = (struct survival_step){
+			.at_risk = stack->ended[i].at_risk + stack->now[i].at_risk,
+			.gone = stack->ended[i].gone + stack->now[i].gone,
+			.unknown = stack->ended[i].unknown + stack->now[i].unknown,
+		};
+}
+
+/*
+ * Are more blocks of that stack freed soon than were among those that are tracked, by more than chance explains
+ * (Newcombe's interval of 95 %, of the difference of two shares)? What is not known of these counts as freed; and
+ * blocks that are younger do not count.
+ */
+static bool is_handed_on(const struct sampling_stack *stack)
+{
+	struct survival_step steps[SURVIVAL_STEPS];
+	double gone = 0, tracked, least, most, unused, more;
+
+	if (stack->given < SURVIVAL_ENOUGH)
+		return false;
+	add_up(stack, steps);
+	for (unsigned i = 0; i < SOON_STEP; i++)
+		gone += (double)(steps[i].gone + steps[i].unknown);
+	tracked = gone + (double)steps[SOON_STEP].at_risk;
+	if (tracked <= 0)
+		return false;
+	more = (double)stack->again / stack->given - gone / tracked;
+	quantile_share(stack->again, stack->given, &least, &unused);
+	quantile_share(gone, tracked, &unused, &most);
+	return more > hypot((double)stack->again / stack->given - least, most - gone / tracked);
 }
 
 /* --- all of them --- */
@@ -184,14 +239,21 @@ void sampling_stacks_survey(struct sampling_stacks *s)
 		stack->old += b.seen_ns - b.birth_ns >= SAMPLING_OLD_NS;
 		stack->changed = true;
 	}
+	for (size_t i = 0; i < s->n; i++) {
+		struct sampling_stack *stack = &s->all[i];
+		const bool handed_on = is_handed_on(stack);
+
+		stack->changed |= handed_on != stack->handed_on;
+		stack->handed_on = handed_on;
+		stack->old = handed_on ? 0 : stack->old;
+	}
 }
 
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])
 {
-	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
-		out[i] = (struct survival_step){
-			.at_risk = stack->ended[i].at_risk + stack->now[i].at_risk,
-			.gone = stack->ended[i].gone + stack->now[i].gone,
-			.unknown = stack->ended[i].unknown + stack->now[i].unknown,
-		};
+	add_up(stack, out);
+	if (!stack->handed_on)
+		return;
+	out[SOON_STEP].unknown = out[SOON_STEP].at_risk - out[SOON_STEP].gone;
+	memset(&out[SOON_STEP + 1], 0, (SURVIVAL_STEPS - SOON_STEP - 1) * sizeof(*out));
 }

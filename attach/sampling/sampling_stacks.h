@@ -34,6 +34,9 @@ struct sampling_stack {
 	struct survival_step ended[SURVIVAL_STEPS];	/* of blocks that are not tracked any more */
 	struct survival_step now[SURVIVAL_STEPS];	/* and of those that are, at the last survey */
 	uint64_t gone;
+	/* in windows: blocks seen, and those of them whose addresses were given out again soon (sampling_again.h) */
+	uint32_t given, again;
+	bool handed_on;				/* more of these than can be among the tracked blocks that stay */
 	taddr *held;				/* the blocks that are tracked */
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of these: not young any more, as of the last survey */
@@ -83,7 +86,14 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
  */
 bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr);
 
-/* Count the tracked blocks: `now` and `old` of all stacks. */
+/* In a window, a block of that stack was given out; its address was given out again. */
+void sampling_stacks_given(struct sampling_stacks *s, uint32_t i);
+void sampling_stacks_again(struct sampling_stacks *s, uint32_t i);
+
+/*
+ * Count the tracked blocks: `now` and `old` of all stacks. Where windows contradict what the tracked blocks show,
+ * these may be others: none counts as old, and what becomes of them is unknown from some age on.
+ */
 void sampling_stacks_survey(struct sampling_stacks *s);
 
 /* The steps of ended and tracked blocks together. */

@@ -14,6 +14,7 @@
 #define FIRST 0x100000ull
 #define APART 0x10000ull		/* two addresses: no block is larger */
 #define SPARE 16u			/* addresses of a class that are free at any time, at least */
+#define NONE UINT32_MAX
 #define OFTEN 300u			/* so often was an address given out: when it was first does not matter */
 
 /* An address. */
@@ -21,6 +22,7 @@ struct cell {
 	uint32_t class;
 	uint32_t owner;			/* the spot whose block it has, or had last */
 	uint16_t words[2];		/* what that begins with */
+	bool asked, inherited;		/* it is decided whether the owner's heir gets it; and it does */
 	uint64_t freed_ns;		/* when it is freed; UINT64_MAX: never */
 	uint64_t known_ns;		/* until then it is known what became of it */
 };
@@ -55,6 +57,7 @@ static struct {
 	struct class classes[CLASSES];
 	uint32_t nclasses;
 	uint32_t class_of[CLASSES];	/* of each spot */
+	uint32_t heir_of[CLASSES];	/* likewise; itself: none */
 	struct turns turns[CLASSES];	/* likewise */
 	struct cell *cells;
 	size_t ncells, room;
@@ -78,6 +81,14 @@ static uint32_t class_for(unsigned bytes)
 	return heap.nclasses++;
 }
 
+static uint32_t heir_of(const struct spot *spots, size_t n, uint32_t i)
+{
+	for (uint32_t k = 0; spots[i].heir && k < n; k++)
+		if (!strcmp(spots[k].name, spots[i].heir))
+			return k;
+	return i;
+}
+
 void heap_begin(const struct spot *spots, const struct spot_state *states, size_t n, uint64_t begin_ns)
 {
 	double rates[CLASSES] = { 0 };
@@ -93,6 +104,7 @@ void heap_begin(const struct spot *spots, const struct spot_state *states, size_
 		const uint32_t class = class_for(spots[i].bytes);
 
 		heap.class_of[i] = class;
+		heap.heir_of[i] = heir_of(spots, n, (uint32_t)i);
 		rates[class] += states[i].rate * states[i].together;
 	}
 	for (uint32_t i = 0; i < heap.nclasses; i++)
@@ -120,6 +132,7 @@ static void own(struct cell *c, uint32_t spot, uint64_t t_ns)
 
 	c->owner = spot;
 	c->freed_ns = spot_freed_ns(p, t_ns);
+	c->asked = false;
 	for (unsigned i = 0; i < 2; i++)
 		c->words[i] = (uint16_t)(p->alike ? 7 * spot + i : spots_below(UINT16_MAX));
 }
@@ -197,6 +210,22 @@ static uint64_t next_unseen(uint32_t class, uint64_t t_ns, uint32_t *spot)
 	return first_ns;
 }
 
+/* Does the heir of the address's owner get it, unseen? Decided once, when its block was freed. */
+static bool inherit(struct cell *c)
+{
+	const uint32_t heir = heap.heir_of[c->owner];
+	const double inherits = heap.spots[c->owner].inherits;
+
+	if (c->asked || heir == c->owner || turn_at(&heap.turns[heir], c->freed_ns, UINT64_MAX)->sees)
+		return false;
+	c->asked = true;
+	c->inherited = spots_uniform() < inherits;
+	if (!c->inherited)
+		return false;
+	own(c, heir, c->freed_ns + (uint64_t)(spots_exponential(1 / heap.states[heir].rate) * 1e9));
+	return true;
+}
+
 /*
  * What became of the address until @t_ns, from when its block was freed. After so many times that it was given
  * out it does not matter any more when the first was: then the last ones are as good as any.
@@ -211,8 +240,11 @@ static void go_on(struct cell *c, uint64_t t_ns)
 	while (c->freed_ns <= t_ns) {
 		const uint64_t from_ns = c->freed_ns > c->known_ns ? c->freed_ns : c->known_ns;
 		uint32_t spot = 0;
-		const uint64_t at_ns = next_unseen(c->class, from_ns, &spot);
+		uint64_t at_ns;
 
+		if (inherit(c))
+			continue;
+		at_ns = next_unseen(c->class, from_ns, &spot);
 		if (at_ns > t_ns)
 			break;
 		own(c, spot, at_ns);
@@ -271,11 +303,47 @@ static uint32_t free_cell(uint32_t number)
 	return new_cell(number);
 }
 
+/* Was it freed by a spot with an heir, while all that this one allocates is seen? Then it is decided who is next. */
+static bool waits(struct cell *c)
+{
+	const uint32_t heir = heap.heir_of[c->owner];
+
+	if (heir == c->owner || c->freed_ns > now() || !turn_at(&heap.turns[heir], c->freed_ns, UINT64_MAX)->sees)
+		return false;
+	if (!c->asked)
+		c->inherited = spots_uniform() < heap.spots[c->owner].inherits;
+	c->asked = true;
+	return true;
+}
+
+/* Of those that wait, the address that was freed last and goes to @i: as its heir, or not. NONE: there is none. */
+static uint32_t waiting_for(struct class *class, uint32_t i)
+{
+	uint32_t last = NONE, cell;
+
+	sweep(class);
+	for (uint32_t k = 0; k < class->nfree; k++) {
+		struct cell *c = &heap.cells[class->free[k]];
+
+		if (waits(c) && c->inherited == (heap.heir_of[c->owner] == i) &&
+		    (last == NONE || c->freed_ns > heap.cells[class->free[last]].freed_ns))
+			last = k;
+	}
+	if (last == NONE)
+		return NONE;
+	cell = class->free[last];
+	class->free[last] = class->free[--class->nfree];
+	return cell;
+}
+
 taddr heap_alloc(size_t i)
 {
-	const uint32_t number = heap.class_of[i], cell = free_cell(number);
+	const uint32_t number = heap.class_of[i];
 	struct class *class = &heap.classes[number];
+	uint32_t cell = waiting_for(class, (uint32_t)i);
 
+	if (cell == NONE)
+		cell = free_cell(number);
 	own(&heap.cells[cell], (uint32_t)i, now());
 	add(&class->seen, &class->nseen, &class->seen_room, cell);
 	return FIRST + cell * APART;

@@ -11,6 +11,8 @@
  *	freed, not given out	free: certainly gone
  *	given out again		to one of the class's spots, by their rates: in use with that one's words, or free
  *				again; if that block lives long, or for ever, it stays at that address
+ *
+ * A spot may have an heir: a part of the addresses that are freed there go to that one at once.
  */
 #ifndef SIMULATE_HEAP_H
 #define SIMULATE_HEAP_H

@@ -125,6 +125,22 @@ static const struct spot alike[] = {
 	{ "leak_alike", AT_RANDOM, LEAKS, 10, 0, .bytes = 64, .alike = true },
 };
 
+/*
+ * As jq does with an error whose message it forgets: a key lives for the time of one record, and its address goes to
+ * the message, which leaks.
+ */
+static const struct spot handed[] = {
+	{ "record", AT_RANDOM, SHORT, 5000, 1e-4, .bytes = 96 },
+	{ "key", AT_RANDOM, SHORT, 1000, 1e-4, .bytes = 64, .heir = "leak_message", .inherits = 0.8 },
+	{ "key_alike", AT_RANDOM, SHORT, 1000, 1e-4, .bytes = 128, .alike = true, .heir = "leak_alike",
+	  .inherits = 0.5 },
+	{ "number", AT_RANDOM, SHORT, 5000, 2e-5, .bytes = 48 },
+	{ "cache_session", EVENLY, CACHED, 200, 1, .bytes = 256 },
+	{ "leak_message", AT_RANDOM, LEAKS, 800, 0, .bytes = 64 },
+	{ "leak_alike", AT_RANDOM, LEAKS, 500, 0, .bytes = 128, .alike = true },
+	{ "leak_slow", AT_RANDOM, LEAKS, 2, 0, .bytes = 1008 },
+};
+
 #define OF(list) list, sizeof(list) / sizeof(list[0])
 
 static const struct scenario scenarios[] = {
@@ -139,6 +155,7 @@ static const struct scenario scenarios[] = {
 	{ "late", "idle for 30 s, then hot", 1, 0.3, false, 2, OF(late) },
 	{ "caches", "caches of 0.1 to 40 s", 2, 0.2, false, 2, OF(caches) },
 	{ "alike", "blocks that go at once, and begin as those of others do", 1, 0.5, false, 2, OF(alike) },
+	{ "handed", "freed addresses go to a leak at once", 1, 1, true, 1, OF(handed) },
 };
 
 const struct scenario *scenario_at(size_t i)

@@ -31,6 +31,9 @@ struct spot {
 	double from_s, until_s;		/* when it allocates, since the watch began; until 0: to the end */
 	unsigned bunch;			/* allocations of a bunch; they come within bunch_s */
 	double bunch_s;
+	/* the spot of the same size that gets so large a part of the addresses that are freed here, at once */
+	const char *heir;
+	double inherits;
 };
 
 struct scenario {

@@ -18,7 +18,7 @@
 #include "tests/simulate/heap.h"
 
 #define BEGIN (1000 * SECOND)
-#define CODE_EACH 32u			/* bytes of code of a spot */
+#define CODE_EACH 32u			/* bytes of code of a spot, and where malloc returns */
 #define NOP 0x90
 #define THREADS 64u
 #define NEVER UINT64_MAX
@@ -46,7 +46,9 @@ static struct rule rule;
 static struct simulation *run;
 static uint64_t waited_ns;			/* the keeper, for a processor (its schedstat) */
 static uint64_t next_ns[SHARED_SITES];		/* of each spot: its next allocation, while its trap is planted */
+static uint32_t allocating;			/* the spot of the hit that the sampler is told of */
 static bool standing[THREADS];
+static uint64_t ran_ns[THREADS];		/* when each thread has resumed last */
 static struct ten_seconds stood;
 /* threads in lockstep that are still to reach a spot */
 static struct {
@@ -56,7 +58,7 @@ static struct {
 
 taddr watched_pc(size_t i)
 {
-	return STACK_PC + 16 * i;
+	return STACK_PC + CODE_EACH * i;
 }
 
 static uint64_t since_begin(uint64_t ns)
@@ -82,9 +84,11 @@ static void pass(uint64_t to_ns)
 
 /* --- the traps, as in the keeper --- */
 
-static void *room(size_t n)
+/* @n bytes at @at, or anywhere (0). */
+static void *room(size_t n, taddr at)
 {
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap((void *)(uintptr_t)at, n, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
 
 	if (p == MAP_FAILED) {
 		perror("mmap");
@@ -93,9 +97,15 @@ static void *room(size_t n)
 	return p;
 }
 
+/* The number of the site where malloc itself returns: behind those of the spots. */
+static uint32_t malloc_site(void)
+{
+	return (uint32_t)run->scenario->nspots;
+}
+
 static size_t code_bytes(void)
 {
-	return (run->scenario->nspots * CODE_EACH + 4095) / 4096 * 4096;
+	return ((malloc_site() + 1) * CODE_EACH + 4095) / 4096 * 4096;
 }
 
 static void begin_cost(uint64_t seed)
@@ -125,9 +135,9 @@ static void begin_cost(uint64_t seed)
 
 static void begin_keeper(uint64_t seed)
 {
-	keeper = room(sizeof(*keeper));
-	shared = room(sizeof(*shared));
-	code = room(code_bytes());
+	keeper = room(sizeof(*keeper), 0);
+	shared = room(sizeof(*shared), 0);
+	code = room(code_bytes(), STACK_PC);
 	memset(code, NOP, code_bytes());
 	keeper->shared = shared;
 	keeper->target = getpid();
@@ -157,8 +167,10 @@ static void look_at_traps(void)
 	const struct scenario *s = run->scenario;
 
 	for (uint32_t i = 0; i < s->nspots; i++) {
-		heap_see(i, is_planted(i));
-		if (!is_planted(i)) {
+		const bool sees = is_planted(i) || is_planted(malloc_site());
+
+		heap_see(i, sees);
+		if (!sees) {
 			next_ns[i] = NEVER;
 			following.n = following.spot == i ? 0 : following.n;
 		} else if (next_ns[i] == NEVER)
@@ -175,7 +187,7 @@ static int stack_of(void *ctx, const struct record_hit *hit, const struct site *
 	(void)s;
 	(void)which;
 	(void)tag;
-	*number = hit->head.site;
+	*number = hit->head.site == malloc_site() ? allocating : hit->head.site;
 	return 0;
 }
 
@@ -225,7 +237,7 @@ static void over(void *ctx, const struct tracked *b, enum fate fate, uint64_t no
 	sampling_stacks_over(&sampling->stacks, b, fate, now_ns);
 }
 
-/* A spot has a site of its own, in a function of its own. */
+/* A spot has a site of its own, in a function of its own; the last site is where malloc returns. */
 static int add_site(uint32_t i)
 {
 	struct sampling_sites *sites = &sampling->sites;
@@ -234,11 +246,16 @@ static int add_site(uint32_t i)
 
 	*trap = (struct site){ .addr = addr, .nbytes = SITE_BYTES, .emu = { .op = EMU_NOP, .len = 1 } };
 	memset(trap->bytes, NOP, SITE_BYTES);
-	sites->all[i] = (struct sampling_site){ .addr = addr, .function = addr - 1, .number = i,
-						.role = SAMPLING_TAKES };
+	sites->all[i] = (struct sampling_site){ .addr = addr, .number = i, .role = SAMPLING_INNER };
+	if (i != malloc_site()) {
+		sites->all[i].role = SAMPLING_TAKES;
+		sites->all[i].function = addr - 1;
+		if (addrmap_put(&sites->by_addr, addr, &i) < 0)
+			return -ENOMEM;
+		next_ns[i] = NEVER;
+	}
 	sites->of_number[i] = i;
-	sampling_sites_meter(sites, &sites->all[i], SAMPLING_QUOTA, SAMPLING_PERIOD_MS);
-	next_ns[i] = NEVER;
+	sampling_sites_begin(sites, &sites->all[i]);
 	return trap_rounds_plant(keeper, i);
 }
 
@@ -247,8 +264,8 @@ static int add_sites(void)
 	struct sampling_sites *sites = &sampling->sites;
 	int r = 0;
 
-	sites->all = calloc(run->scenario->nspots, sizeof(*sites->all));
-	sites->n = sites->room = run->scenario->nspots;
+	sites->n = sites->room = malloc_site() + 1;
+	sites->all = calloc(sites->n, sizeof(*sites->all));
 	for (uint32_t i = 0; sites->all && r == 0 && i < sites->n; i++)
 		r = add_site(i);
 	return sites->all ? r : -ENOMEM;
@@ -265,7 +282,8 @@ static int begin_sampling(uint64_t seed)
 	if (!s || !planting || !tally)
 		return -ENOMEM;
 	link_of.shared = shared;
-	rule.op = RULE_REALLOC;		/* nothing is noted about the rules of RULE_ALLOC */
+	rule.op = RULE_ALLOC;
+	rule.ptr = (struct expr){ .n = 1, .nodes = { { .op = EXPR_RET } } };
 	planting->link = &link_of;
 	planting->rules = &rule;
 	planting->nrules = 1;
@@ -283,6 +301,7 @@ static int begin_sampling(uint64_t seed)
 	s->probes[0] = NO_PROBE;
 	r = block_poll_new(s->pid, over, NULL, &s->poll);
 	sampling_stacks_init(&s->stacks, s->poll, seed);
+	sampling_again_init(&s->again);
 	if (r == 0)
 		r = add_sites();
 	sampling_begin(s, BEGIN);
@@ -294,6 +313,7 @@ static void end_sampling(void)
 	block_poll_free(sampling->poll);
 	sampling_parents_fini(&sampling->parents);
 	sampling_stacks_fini(&sampling->stacks);
+	sampling_again_fini(&sampling->again);
 	sampling_sites_fini(&sampling->sites);
 	free(sampling->probes);
 	free(sampling);
@@ -305,8 +325,9 @@ static void end_sampling(void)
 
 /* Threads that have run into traps, in the order in which they are served. */
 static struct stopped {
-	uint32_t spot;
+	uint32_t spot, site;
 	unsigned thread;
+	taddr block;			/* 0: not allocated yet */
 	uint64_t at_ns;			/* when it has stopped, */
 	uint64_t found_ns;		/* and when, for all that the keeper knows; 0: it has not looked since */
 } queue[THREADS];
@@ -322,14 +343,24 @@ static unsigned running_thread(void)
 	return n;
 }
 
+/* At @s->at_ns; or, if its thread was still to resume from another stop then, once it has. */
+static void stop(const struct stopped *s)
+{
+	standing[s->thread] = true;
+	queue[nqueue] = *s;
+	if (ran_ns[s->thread] > s->at_ns)
+		queue[nqueue].at_ns = ran_ns[s->thread];
+	pass(queue[nqueue++].at_ns);
+}
+
 static void stop_at(uint32_t spot, uint64_t at_ns)
 {
 	const unsigned thread = running_thread();
+	const struct stopped its = { .spot = spot, .site = is_planted(malloc_site()) ? malloc_site() : spot,
+				     .thread = thread, .at_ns = at_ns };
 
-	if (thread == run->scenario->threads)
-		return;
-	standing[thread] = true;
-	queue[nqueue++] = (struct stopped){ .spot = spot, .thread = thread, .at_ns = at_ns };
+	if (thread != run->scenario->threads)
+		stop(&its);
 }
 
 /*
@@ -391,38 +422,46 @@ static void tell_sampler(const struct stopped *s)
 {
 	static struct record_hit record;
 
-	record.head = (struct record){ .kind = RECORD_HIT, .tid = 1 + s->thread, .site = s->spot,
+	record.head = (struct record){ .kind = RECORD_HIT, .tid = 1 + s->thread, .site = s->site,
 				       .time_ns = clock_now_ns };
-	record.regs.rax = heap_alloc(s->spot);
+	record.regs.rax = s->block;
+	allocating = s->spot;
 	sampling_hit(sampling, &record);
 }
 
 /* What the loop of the keeper does with one stopped thread. */
-static void serve(const struct stopped *s)
+static void serve(struct stopped *s)
 {
 	const struct tracee t = { .tid = (pid_t)(1 + s->thread), .stepping = NO_TRAP, .redo = NO_TRAP };
 
 	keeper->nqueue = nqueue;
 	budget_serve(keeper, &t);
-	if (is_planted(s->spot))
+	if (is_planted(s->site)) {
+		s->block = s->block ? s->block : heap_alloc(s->spot);
 		tell_sampler(s);
-	(void)budget_hit(keeper, &t, s->spot);
+	}
+	(void)budget_hit(keeper, &t, s->site);
 	others_go_on(clock_now_ns + takes(SERVE_NS));
 	budget_served(keeper, &t, s->found_ns);
 }
 
 static void resume(const struct stopped *s)
 {
-	const uint64_t ran_ns = clock_now_ns + takes(RESTART_NS), ns = ran_ns - s->at_ns;
+	const uint64_t now_ns = clock_now_ns + takes(RESTART_NS), ns = now_ns - s->at_ns;
 
-	ten_seconds_add(&stood, ns, ran_ns);
+	ten_seconds_add(&stood, ns, now_ns);
+	ran_ns[s->thread] = now_ns;
 	run->stood_s += (double)ns / 1e9;
 	run->stops++;
 	standing[s->thread] = false;
 	clock_cpu_ns += STOP_CPU_NS;
 	/* of a thread that never waits, all that it does comes so much later */
 	if (run->scenario->loops && run->scenario->threads == 1)
-		clock_now_ns = ran_ns;
+		clock_now_ns = now_ns;
+	/* from where malloc returns it comes to where its caller goes on, at once */
+	if (s->site == malloc_site() && is_planted(s->spot))
+		stop(&(struct stopped){ .spot = s->spot, .site = s->spot, .thread = s->thread, .block = s->block,
+					.at_ns = now_ns });
 }
 
 /* As /proc/PID/schedstat has it. */
@@ -457,7 +496,7 @@ static void serve_all(uint64_t slept_ns)
 	budget_woken(keeper, (pid_t)(1 + queue[0].thread), slept_ns);
 	find_stopped();
 	while (nqueue) {
-		const struct stopped s = queue[0];
+		struct stopped s = queue[0];
 
 		serve(&s);
 		memmove(queue, queue + 1, --nqueue * sizeof(*queue));
@@ -516,6 +555,7 @@ static int begin(void)
 	clock_cpu_ns = SECOND;
 	spots_seed(run->seed);
 	memset(standing, 0, sizeof(standing));
+	memset(ran_ns, 0, sizeof(ran_ns));
 	memset(&stood, 0, sizeof(stood));
 	nqueue = 0;
 	waited_ns = 0;

@@ -36,7 +36,7 @@ struct simulation {
 int watched_run(struct simulation *s);
 void watched_fini(struct simulation *s);
 
-/* The pc of spot number @i. */
+/* The pc of spot number @i: where its call returns. */
 taddr watched_pc(size_t i);
 
 #endif

@@ -121,6 +121,93 @@ static void what_is_over_is_counted(void **state)
 	assert_int_equal(steps[7].gone, 1);
 }
 
+/*
+ * @n blocks that live at an age of ten seconds, of which @gone more were freed within a second; and a window with
+ * @given blocks, of which @again were given out again.
+ */
+static uint32_t windowed(unsigned n, unsigned gone, unsigned given, unsigned again)
+{
+	uint32_t i = stack(1);
+
+	for (unsigned k = 0; k < n + gone; k++)
+		survival_count(s.all[i].ended, k < n ? 10 : 0.5, k < n ? SURVIVAL_STILL : SURVIVAL_GONE);
+	for (unsigned k = 0; k < given; k++)
+		sampling_stacks_given(&s, i);
+	for (unsigned k = 0; k < again; k++)
+		sampling_stacks_again(&s, i);
+	sampling_stacks_survey(&s);
+	return i;
+}
+
+static enum survival_kind said_of(uint32_t i)
+{
+	struct survival_step steps[SURVIVAL_STEPS];
+	struct survival said;
+
+	sampling_stacks_steps(&s.all[i], steps);
+	survival_conclude(steps, 0, 9, 9, &said);
+	return said.kind;
+}
+
+/* That most addresses are given out again at once, while most tracked blocks stay live, cannot be. */
+static void windows_contradict(void **state)
+{
+	struct survival_step steps[SURVIVAL_STEPS];
+	uint32_t i = windowed(28, 6, 40, 30);
+
+	(void)state;
+	assert_true(s.all[i].handed_on);
+	assert_int_equal(said_of(i), SURVIVAL_UNKNOWN);
+	sampling_stacks_steps(&s.all[i], steps);
+	assert_int_equal(steps[0].at_risk, 34);
+	assert_int_equal(steps[5].gone, 6);
+	/* of those that seemed to reach an age of a second, nothing is known */
+	assert_int_equal(steps[6].at_risk, 28);
+	assert_int_equal(steps[6].unknown, 28);
+	assert_int_equal(steps[7].at_risk, 0);
+	sampling_stacks_again(&s, i);
+	assert_int_equal(s.all[i].again, 31);
+}
+
+/* Of a leak hardly any address is; and with few blocks in windows nothing is known. */
+static void windows_agree(void **state)
+{
+	(void)state;
+	assert_int_equal(said_of(windowed(28, 6, 40, 6)), SURVIVAL_STAYS);
+}
+
+static void windows_with_few_blocks_say_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(said_of(windowed(28, 6, 7, 7)), SURVIVAL_STAYS);
+}
+
+/* What is lost sight of may have been freed soon: that is no contradiction. */
+static void lost_ones_may_be_freed(void **state)
+{
+	uint32_t i = stack(1);
+
+	(void)state;
+	for (unsigned k = 0; k < 34; k++)
+		survival_count(s.all[i].ended, 0.5, SURVIVAL_LOST);
+	(void)windowed(6, 0, 40, 30);
+	assert_false(s.all[i].handed_on);
+}
+
+/* More was given out again than given out, since the stack was cleared meanwhile. */
+static void windows_of_a_cleared_stack(void **state)
+{
+	uint32_t i = windowed(28, 6, 40, 30);
+	taddr addr;
+
+	(void)state;
+	assert_false(sampling_stacks_clear(&s, i, &addr));
+	sampling_stacks_again(&s, i);
+	assert_int_equal(s.all[i].given + s.all[i].again, 0);
+	sampling_stacks_survey(&s);
+	assert_false(s.all[i].handed_on);
+}
+
 static void all_is_forgotten(void **state)
 {
 	uint32_t i = stack(1);
@@ -156,7 +243,9 @@ int main(void)
 #define WITH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		WITH(the_same_stack_is_one), WITH(a_sample_is_fair),	      WITH(what_is_over_is_counted),
-		WITH(all_is_forgotten),	     WITH(there_is_an_end_to_stacks),
+		WITH(all_is_forgotten),	     WITH(there_is_an_end_to_stacks), WITH(windows_contradict),
+		WITH(windows_agree),	     WITH(windows_with_few_blocks_say_nothing),
+		WITH(lost_ones_may_be_freed), WITH(windows_of_a_cleared_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
