@@ -306,6 +306,11 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 	its->missed = cursor_varint(in);
 	its->stood_us = cursor_varint(in);
 	its->process = cursor_varint32(in);
+	/* traces of earlier versions end here */
+	if (cursor_left(in)) {
+		its->judged = cursor_varint(in);
+		its->lost = cursor_varint(in);
+	}
 	f->sample.its = its;
 }
 

@@ -167,6 +167,8 @@ static void put_sample(struct sink *s, const struct fact_sample *its)
 	sink_varint(s, its->missed);
 	sink_varint(s, its->stood_us);
 	sink_varint(s, its->process);
+	sink_varint(s, its->judged);
+	sink_varint(s, its->lost);
 }
 
 static void put_budget(struct sink *s, const struct fact_budget *b)

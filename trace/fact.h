@@ -98,6 +98,11 @@ struct fact_sample {
 	 */
 	uint64_t missed, stood_us;
 	uint32_t process;	/* of a merged run: one more than the number of its process; else 0 */
+	/*
+	 * tracked blocks that were live at the end and were looked for in a copy of the memory; of these: nothing
+	 * points to them
+	 */
+	uint64_t judged, lost;
 };
 
 /* MMT_BUDGET: of a sampled run, until now; likewise. */

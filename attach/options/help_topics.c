@@ -164,8 +164,10 @@ const struct help_topic help_topics[] = {
 	  .text = "With a budget not every call is seen: the leaks of each stack are estimated from\n"
 		  "samples, with an interval of 95 %. For the mallocs of glibc and musl, jemalloc,\n"
 		  "tcmalloc and mimalloc; not with --in, --from, --until, --thread, --module,\n"
-		  "--growth, --sizes exact, --free-stacks, --verdicts yes, --max-pause or --\n"
-		  "PROGRAM. doc/production.md is a guide.\n" },
+		  "--growth, --sizes exact, --free-stacks, --verdicts yes or -- PROGRAM.\n"
+		  "At the end the process is stopped for some milliseconds, if the budget leaves\n"
+		  "them, to find which tracked blocks are lost (--verdicts no: it is not).\n"
+		  "doc/production.md is a guide.\n" },
 	{ .name = "stacks", .what = "how stacks are recorded and shown", .subject = ABOUT_STACKS,
 	  .examples = {
 		  { "mmattach -p 1234 --depth 30", "" },

@@ -65,8 +65,6 @@ static const char *why_not(const struct options *o)
 	if (o->verdicts == VERDICTS_YES)
 		return "not with --verdicts yes, which stops the process for as long as a copy of its memory "
 		       "takes";
-	if (o->max_pause_ns)
-		return "not with --max-pause: the process is not paused";
 	if (o->what.exact_sizes)
 		return "not with --sizes exact, which needs a trap where each call begins; there is one only "
 		       "where it returns";

@@ -159,7 +159,7 @@ static int check_pointers(const struct options *o, struct usage_error *err)
 					 "with --verdicts no none is copied");
 	if (o->command == COMMAND_WATCH && o->budget_ppm)
 		return usage_refuse(err, "--who-points-at needs the memory that is copied for verdicts, and "
-					 "with --budget none is copied");
+					 "with --budget only the tracked blocks are looked for in it");
 	return 0;
 }
 

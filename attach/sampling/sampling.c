@@ -290,6 +290,11 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	return other < next ? other : next;
 }
 
+void sampling_judge(struct sampling *s, taddr addr, bool lost)
+{
+	sampling_stacks_judge(&s->stacks, addr, lost);
+}
+
 void sampling_end(struct sampling *s, uint64_t now_ns)
 {
 	block_poll_end(s->poll, now_ns);

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/taddr.h"
 
 struct planting;
 struct record_hit;
@@ -52,6 +53,9 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 
 /* Records all numbers as they are now, for a report. */
 void sampling_record(struct sampling *s, uint64_t now_ns);
+
+/* At the end it was looked whether something points to the block at @addr: it is @lost, or not. */
+void sampling_judge(struct sampling *s, taddr addr, bool lost);
 
 /* The watch is over: one last look at all blocks, and the numbers for the last time. */
 void sampling_end(struct sampling *s, uint64_t now_ns);

@@ -164,11 +164,23 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 	}
 	stack->seen = stack->chunk_bytes = stack->gone = 0;
 	stack->given = stack->again = 0;
+	stack->judged = stack->lost = 0;
 	stack->old = 0;
 	stack->when = (struct sampling_spans){ 0 };
 	memset(stack->ended, 0, sizeof(stack->ended));
 	memset(stack->now, 0, sizeof(stack->now));
 	return false;
+}
+
+void sampling_stacks_judge(struct sampling_stacks *s, taddr addr, bool lost)
+{
+	uint32_t i;
+
+	if (!block_poll_stack(s->poll, addr, &i))
+		return;
+	s->all[i].judged++;
+	s->all[i].lost += lost;
+	s->all[i].changed = true;
 }
 
 /* --- windows --- */

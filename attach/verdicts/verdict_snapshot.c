@@ -30,11 +30,16 @@ static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot
 	uint64_t rounded = out->had.expected_ns > 1000000 ? out->had.expected_ns / 1000000 * 1000000
 							  : out->had.expected_ns;
 
-	verdict_snapshot_fail(out,
-			      "the pause would have been about %s, more than --max-pause %s "
-			      "(--verdicts yes pauses the process for as long as it takes)",
-			      duration_format(rounded, expected, sizeof(expected)),
-			      duration_format(wish->max_pause_ns, most, sizeof(most)));
+	duration_format(rounded, expected, sizeof(expected));
+	duration_format(wish->max_pause_ns, most, sizeof(most));
+	if (wish->budget)
+		verdict_snapshot_fail(out, "the pause would have been about %s, and the budget leaves %s",
+				      expected, most);
+	else
+		verdict_snapshot_fail(out,
+				      "the pause would have been about %s, more than --max-pause %s "
+				      "(--verdicts yes pauses the process for as long as it takes)",
+				      expected, most);
 }
 
 static void no_memory(struct verdict_snapshot *out)
@@ -93,6 +98,7 @@ void verdict_snapshot_take(struct verdict_snapshot *out, struct link *l, pid_t p
 {
 	const struct pause_wish pause = {
 		.max_pause_ns = wish->verdicts == VERDICTS_AUTO ? wish->max_pause_ns : 0,
+		.limit_ns = wish->limit_ns,
 		.meanwhile = wish->meanwhile, .ctx = wish->ctx,
 	};
 	int r;
@@ -135,6 +141,22 @@ static struct fact_verdicts describe(const struct verdict_snapshot *taken, const
 		.expected_ns = taken->had.expected_ns, .had_ns = taken->had.had_ns, .bytes = taken->had.bytes,
 		.threads = taken->had.threads, .not_stopped = taken->had.not_stopped,
 	};
+}
+
+int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l, verdict_snapshot_block *each,
+			  void *ctx)
+{
+	struct verdicts j;
+	int r = verdicts_run(&j, &taken->memory, l, false);
+
+	for (size_t i = 0; r == 0 && i < j.nblocks; i++) {
+		const struct verdicts_block *b = &j.blocks[i];
+
+		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
+			each(ctx, b->addr, b->verdict);
+	}
+	verdicts_fini(&j);
+	return r;
 }
 
 void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,

@@ -20,8 +20,11 @@
 #include "attach/options/options.h"
 #include "attach/snapshot/pause.h"
 #include "base/cleanup.h"
+#include "base/taddr.h"
+#include "base/verdict.h"
 #include "heap/snapshot/snapshot.h"
 
+struct ledger;
 struct link;
 struct verdict_asked;
 struct recorder;
@@ -42,6 +45,8 @@ struct verdict_snapshot {
 struct verdict_snapshot_wish {
 	enum verdicts_wish verdicts;
 	uint64_t max_pause_ns;		/* of VERDICTS_AUTO */
+	bool budget;			/* that is what a budget leaves, and less than --max-pause */
+	uint64_t limit_ns;		/* as in struct pause_wish */
 	void (*meanwhile)(void *ctx);	/* as in struct pause_wish */
 	void *ctx;
 };
@@ -61,6 +66,14 @@ void verdict_snapshot_fail(struct verdict_snapshot *out, const char *fmt, ...)
  */
 void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,
 			    struct verdict_asked *asked);
+
+/*
+ * The same for a watch that records no verdicts: @each is called for all live blocks of @l that have one. 0 or -errno:
+ * none has.
+ */
+typedef void verdict_snapshot_block(void *ctx, taddr addr, enum verdict verdict);
+must_check int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l,
+				     verdict_snapshot_block *each, void *ctx);
 
 void verdict_snapshot_fini(struct verdict_snapshot *taken);
 

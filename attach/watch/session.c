@@ -481,7 +481,8 @@ int session_run(const struct options *opt, struct member *member, int argc, char
 	s->at.inside = r == 0 && has_inside(&s->rules);
 	if (r == 0)
 		r = option_engine_check_rules(opt, s->at.inside);
-	s->hold_end = r == 0 && session_verdicts_wanted(s);
+	/* with a budget a process that ends is not held for them */
+	s->hold_end = r == 0 && !opt->budget_ppm && session_verdicts_wanted(s);
 	s->at_end = at_end;
 	if (r == 0)
 		r = session_verdicts_open(s);

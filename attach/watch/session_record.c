@@ -142,15 +142,18 @@ static int complete(struct session *s)
 	int r;
 
 	tally_end(s->tally);
-	if (s->sampling)
+	if (s->sampling) {
+		session_verdicts_of_sample(s);
 		sampling_end(s->sampling, s->end_ns);
+	}
 	watch_count_threads(&s->watch, s->end_ns);
 	if (s->watch.end != WATCH_EXEC)
 		processes_sample(&s->processes, s->recorder, s->end_ns, true);
 	facts_end(s->recorder, &s->watch, s->end_ns);
 	s->asked->modules = s->at.modules;
-	verdict_snapshot_judge(s->snapshot, s->recorder, s->planting->options.exact_sizes,
-			       asks_for_pointers(s->opt) ? s->asked : NULL);
+	if (!s->sampling)
+		verdict_snapshot_judge(s->snapshot, s->recorder, s->planting->options.exact_sizes,
+				       asks_for_pointers(s->opt) ? s->asked : NULL);
 	r = ledger_settle(&s->recorder->ledger);
 	if (r == 0)
 		r = session_record_names(s, s->recorder->trace && !s->opt->trace.raw);

@@ -46,7 +46,7 @@ static void say_interim(const struct session *s, struct summary *out, uint32_t r
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
 	strbuf_printf(&text, "interim report %u: the watch goes on", round);
-	if (!out->run.verdicts.wanted && session_verdicts_wanted(s))
+	if (!out->run.verdicts.wanted && !s->sampling && session_verdicts_wanted(s))
 		strbuf_printf(&text,
 			      ", and there are no verdicts yet: the last report has them; kill -USR1 %d "
 			      "makes one with verdicts now",

@@ -2,18 +2,23 @@
 #include "attach/watch/session_verdicts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "attach/events/recorder.h"
 #include "attach/events/tally.h"
 #include "attach/options/options.h"
+#include "attach/sampling/sampling.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/verdicts/dying.h"
 #include "attach/verdicts/verdict_pointers.h"
 #include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
+#include "base/duration.h"
 #include "base/log.h"
+
+#define ROOM_PARTS 4	/* of five of what the budget leaves are for the pause */
 
 int session_verdicts_open(struct session *s)
 {
@@ -108,12 +113,24 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
 }
 
+/* What a budget leaves for a pause, which counts for each thread. */
+static uint64_t left_for_pause(const struct session *s)
+{
+	const struct shared *sh = s->at.link.shared;
+	const int64_t room_ns = atomic_load(&sh->budget.room_ns) * ROOM_PARTS / (ROOM_PARTS + 1);
+	const uint32_t threads = atomic_load(&sh->threads);
+
+	return room_ns > 0 ? (uint64_t)room_ns / (threads ? threads : 1) + 1 : 1;
+}
+
 /* Stop the target, copy it, resume it. */
 static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
 {
+	const uint64_t most_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS;
+	const uint64_t left_ns = s->opt->budget_ppm ? left_for_pause(s) : most_ns;
 	const struct verdict_snapshot_wish wish = {
-		.verdicts = s->opt->verdicts,
-		.max_pause_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS,
+		.verdicts = s->opt->verdicts, .max_pause_ns = left_ns < most_ns ? left_ns : most_ns,
+		.budget = left_ns < most_ns, .limit_ns = s->opt->budget_ppm ? left_ns : 0,
 		.meanwhile = meanwhile, .ctx = s,
 	};
 
@@ -179,8 +196,7 @@ void session_verdicts_at_end(void *ctx)
 
 bool session_verdicts_wanted(const struct session *s)
 {
-	/* the pause would take a large part of a budget */
-	return s->opt->verdicts != VERDICTS_NO && !s->opt->budget_ppm && any_memory(s);
+	return s->opt->verdicts != VERDICTS_NO && any_memory(s);
 }
 
 bool session_verdicts_interim(struct session *s)
@@ -194,7 +210,7 @@ bool session_verdicts_interim(struct session *s)
 		(s->watch.report_now && session_verdicts_wanted(s) && !why_no_snapshot(s) &&
 		 !nothing_live(s));
 
-	if (!wished || s->snapshot->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
+	if (!wished || s->sampling || s->snapshot->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
 		return false;
 	(void)take_while_running(s);
 	return true;
@@ -217,4 +233,44 @@ void session_verdicts_last(struct session *s)
 		s->end_ns = s->snapshot->had.at_ns;
 		s->watch.closed = true;
 	}
+}
+
+/* --- with a budget --- */
+
+struct judged {
+	struct sampling *sampling;
+	uint64_t blocks, lost;
+};
+
+static void judge(void *ctx, taddr addr, enum verdict verdict)
+{
+	const bool lost = verdict == VERDICT_DEFINITE || verdict == VERDICT_INDIRECT;
+	struct judged *its = ctx;
+
+	sampling_judge(its->sampling, addr, lost);
+	its->blocks++;
+	its->lost += lost;
+}
+
+void session_verdicts_of_sample(struct session *s)
+{
+	const uint64_t t = recorder_time(s->recorder, s->end_ns);
+	struct judged its = { .sampling = s->sampling };
+	char text[DURATION_TEXT];
+	int r;
+
+	if (s->snapshot->state == SNAPSHOT_TAKEN) {
+		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, judge, &its);
+		if (r < 0)
+			verdict_snapshot_fail(s->snapshot, "%s", strerror(-r));
+		else
+			recorder_note(s->recorder, t,
+				      "at the end the process was stopped for %s and copied: nothing points to %" PRIu64
+				      " of %" PRIu64 " tracked blocks",
+				      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), its.lost,
+				      its.blocks);
+	}
+	if (s->snapshot->state == SNAPSHOT_FAILED)
+		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
+			      s->snapshot->why_not);
 }

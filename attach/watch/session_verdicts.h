@@ -25,6 +25,12 @@ struct session;
 must_check int session_verdicts_open(struct session *s);
 void session_verdicts_close(struct session *s);
 
+/*
+ * With a budget the pause must fit into what it leaves, and the verdicts are those of the tracked blocks: they decide
+ * whether a stack leaks (report/model/sampled.h), and are not recorded one by one. Only at the end of the watch, while
+ * the process lives.
+ */
+
 /* Are verdicts wanted, and is there a family whose blocks can have one? Otherwise no snapshot is taken. */
 bool session_verdicts_wanted(const struct session *s);
 
@@ -40,5 +46,8 @@ void session_verdicts_last(struct session *s);
  */
 bool session_verdicts_interim(struct session *s);
 void session_verdicts_drop(struct session *s);
+
+/* With a budget: tell the sampler what became known, before it ends; and the reader of the report. */
+void session_verdicts_of_sample(struct session *s);
 
 #endif

@@ -5,9 +5,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "report/model/unknown_reason.h"
+#include "report/sampling/quantile.h"
+
 #define CUT_LEAST 0.05	/* if rounds end in bunches and a smaller part of the time was seen than this, */
 #define CUT_LESS 10.0	/* so many times less of the calls is assumed to be seen */
 #define LATE_PART 5	/* late is the last fifth */
+#define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
+#define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
 
@@ -71,6 +76,8 @@ static void add(struct sampled *to, const struct sampled *from)
 	to->late_expected += from->late_expected;
 	to->chunk_bytes += from->chunk_bytes;
 	to->stacks += from->stacks;
+	to->judged += from->judged;
+	to->lost += from->lost;
 	to->standing += from->standing;
 	to->exposed_us += from->exposed_us;
 	sampled_add_estimate(&to->allocs, &from->allocs);
@@ -119,7 +126,7 @@ void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled
 		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
 		.standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
-		.late_expected = late_expected(its),
+		.late_expected = late_expected(its), .judged = its->judged, .lost = its->lost,
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
@@ -188,13 +195,38 @@ static double sees_at_least(const struct sampled *s, double sees)
 	return s->allocs.at_least && sees < CUT_LEAST ? sees / CUT_LESS : sees;
 }
 
+/*
+ * Is it only for want of blocks, or of time, that it is not known whether they stay live, and are several lost? Where
+ * the blocks at their addresses may be others, what is lost may be another stack's.
+ */
+static bool lost_decides(const struct summary_sample *its)
+{
+	const enum unknown_reason why = unknown_reason(its);
+
+	return its->lost >= LOST_ENOUGH && its->lost * LOST_PART >= its->judged &&
+	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE ||
+		why == UNKNOWN_NO_TABLE);
+}
+
+/* What is lost stays live, of all that were tracked. */
+static void decide_by_lost(struct survival *v, uint64_t lost)
+{
+	const double followed = (double)(v->followed > lost ? v->followed : lost);
+	double high;
+
+	quantile_share((double)lost, followed, &v->low, &high);
+	v->share = (double)lost / followed;
+	v->high = fmax(v->high, high);
+	v->kind = SURVIVAL_STAYS;
+}
+
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out)
 {
 	*out = (struct summary_sample){
 		.seen = s->seen, .late_seen = s->late_seen,
 		.bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
-		.sees = sees_of(s, seconds),
+		.sees = sees_of(s, seconds), .judged = s->judged, .lost = s->lost,
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
@@ -202,6 +234,9 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	/* between two steps of age it is interpolated, and may be beyond what was watched */
 	out->survival.half_s = fmin(out->survival.half_s, seconds);
 	out->doubt = survival_doubt(&out->survival, sees_at_least(s, out->sees));
+	out->by_lost = lost_decides(out);
+	if (out->by_lost)
+		decide_by_lost(&out->survival, out->lost);
 	judge_kept(s, out);
 }
 
@@ -251,6 +286,8 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 
 		out->seen += its->seen;
 		out->late_seen += its->late_seen;
+		out->judged += its->judged;
+		out->lost += its->lost;
 		bytes += its->bytes_each * (double)its->seen;
 		seen_of_all += its->sees / (double)n;
 		out->standing &= its->standing;

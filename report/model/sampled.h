@@ -13,6 +13,9 @@
  *	table		bounded: the rate in the last fifth of the run, in which none was seen, x share
  *	goes		freed: 0; at most rate x share, since those that are left will be freed too
  *	unknown		not known; at most rate x share. No sum of what stays live includes it
+ *
+ * Where too few blocks were tracked, or not for long enough, to know that, and at the end nothing points to several
+ * of them, those stay live: what is lost is never freed.
  */
 #ifndef MM_SAMPLED_H
 #define MM_SAMPLED_H
@@ -32,6 +35,7 @@ struct sampled {
 	struct estimate allocs, late;	/* per minute: over the run, in its last fifth */
 	double late_expected;		/* how many were expected to be seen then, at the rate before */
 	struct survival_step steps[SURVIVAL_STEPS];
+	uint64_t judged, lost;
 };
 
 /* Add an estimate that is independent of @to. */

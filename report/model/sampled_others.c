@@ -83,10 +83,26 @@ static bool may_be_others(const struct sampled_place *its, const struct sampled_
 	return v->share <= others.high / 60 * FIRST_LOOK_S && its->its->kept_blocks.low <= others.high;
 }
 
+/* May what is lost of this site's blocks be others', which got their addresses before the first look? */
+static bool lost_may_be_others(const struct sampled_place *its, const struct sampled_place *all, size_t n)
+{
+	struct estimate others = { 0 };
+
+	if (!its->its->by_lost || its->its->survival.kind != SURVIVAL_STAYS)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct estimate e = keeps_unseen(all[i].its, 1);
+
+		if (&all[i] != its && all[i].its->lost && are_alike(all[i].bytes, its->bytes))
+			sampled_add_estimate(&others, &e);
+	}
+	return its->its->survival.share <= others.high / 60 * FIRST_LOOK_S;
+}
+
 void sampled_doubt_others(const struct sampled_place *all, size_t n)
 {
 	/* the rates and ages of the others count, doubted or not, so the order does not matter */
 	for (size_t i = 0; i < n; i++)
-		if (may_be_others(&all[i], all, n))
+		if (may_be_others(&all[i], all, n) || lost_may_be_others(&all[i], all, n))
 			sampled_doubt(all[i].its, SURVIVAL_OTHERS);
 }

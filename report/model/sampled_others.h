@@ -14,7 +14,8 @@
  *	leak		1.00	6,000		less than half as much is left of parse_node's: its own
  *
  * Only sites of which far more is left count, at an age at which that says something: so if one block in ten
- * stays at two sites, neither is doubted because of the other.
+ * stays at two sites, neither is doubted because of the other. But where nothing shows that blocks stay except that
+ * some are lost at the end, any other site of that size counts of which some are lost, too.
  */
 #ifndef MM_SAMPLED_OTHERS_H
 #define MM_SAMPLED_OTHERS_H

@@ -83,6 +83,8 @@ struct summary_sample {
 	enum survival_doubt doubt;
 	struct survival survival;
 	struct survival_step steps[SURVIVAL_STEPS];
+	uint64_t judged, lost;		/* as in struct fact_sample */
+	bool by_lost;			/* that they stay is known by that alone */
 };
 
 /* How many of a stack's blocks another stack has freed. */

@@ -133,8 +133,17 @@ void cost_serve(struct keeper *k, const struct tracee *t)
 
 void cost_pause(struct keeper *k)
 {
+	/* threads are stopped from now on, and not since they were asked last */
+	k->began = (struct began){ k->now_ns, k->now_ns, k->now_ns };
 	if (k->budget.cost.quiet.on)
 		(void)quiet_clock_end(&k->budget.cost.quiet, 0, now_by_both(k, k->now_ns));
+}
+
+/* For what the controller may want to spend at once: a pause. */
+static void tell_room(struct keeper *k, uint64_t now_ns)
+{
+	atomic_store_explicit(&k->shared->budget.room_ns, token_bucket_room(&k->budget.cost.bucket, now_ns),
+			      memory_order_relaxed);
 }
 
 /* The mean cost of a stop at a trap with rounds, over the last dozens. */
@@ -168,6 +177,7 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.recent.worst_ns / PPM_NS,
 			      memory_order_relaxed);
+	tell_room(k, now);
 }
 
 void cost_quiet(struct keeper *k, pid_t tid)
@@ -286,6 +296,7 @@ bool cost_round(struct keeper *k)
 
 	if (!k->paid)
 		return false;
+	tell_room(k, now);
 	if (now >= c->next_fade_ns) {
 		c->most_burst_ns -= c->most_burst_ns / 32;
 		c->next_fade_ns = now + FADE_NS;

@@ -202,6 +202,15 @@ bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out)
 	return true;
 }
 
+bool block_poll_stack(const struct block_poll *f, taddr addr, uint32_t *stack)
+{
+	const struct tracked_block *b = block_at(f, addr);
+
+	if (b)
+		*stack = b->stack;
+	return b;
+}
+
 size_t block_poll_count(const struct block_poll *f)
 {
 	return f->n;

@@ -102,6 +102,9 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 /* Stop tracking it, as its fate does not matter. false: it was not tracked. @out may be NULL. */
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
+/* The index of the stack of the block at @addr; false: none is tracked there. */
+bool block_poll_stack(const struct block_poll *f, taddr addr, uint32_t *stack);
+
 size_t block_poll_count(const struct block_poll *f);
 
 /* The @i-th of block_poll_count() blocks: in no order, and after each change in another one. */

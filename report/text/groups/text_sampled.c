@@ -143,6 +143,22 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 	strbuf_putc(sb, '\n');
 }
 
+/* Of a stack whose blocks are freed, what is lost may be others' blocks, at their addresses. */
+static void put_lost(struct strbuf *sb, const struct summary_sample *its)
+{
+	if (!its->judged || its->survival.kind == SURVIVAL_GOES)
+		return;
+	strbuf_puts(sb, "    ");
+	if (its->lost)
+		strbuf_printf(sb, "%" PRIu64 " of ", its->lost);
+	else
+		strbuf_puts(sb, "none of ");
+	strbuf_puts(sb, "the ");
+	format_count(sb, its->judged, "tracked block");
+	strbuf_puts(sb, its->lost ? " that were live at the end are lost: nothing points to them\n"
+				  : " that were live at the end is lost: something points to each\n");
+}
+
 /* --- a group --- */
 
 /* Less than half was freed by the age up to which enough is known, but old blocks continue to be freed. */
@@ -222,6 +238,7 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 		strbuf_putc(sb, '\n');
 	}
 	put_ages(sb, its);
+	put_lost(sb, its);
 	if (!g->tag)
 		return;
 	strbuf_puts(sb, "    tag ");

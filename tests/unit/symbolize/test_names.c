@@ -289,7 +289,7 @@ static void no_elf_files(void **state)
 }
 
 static const struct names_options quick = {
-	.demangle = true, .limit_ns = SECOND / 5, .memory_bytes = UINT64_C(2) << 30,
+	.demangle = true, .limit_ns = SECOND, .memory_bytes = UINT64_C(2) << 30,
 };
 
 /* Send @sig to our only child: the helper. */

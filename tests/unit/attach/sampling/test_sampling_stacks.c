@@ -208,6 +208,27 @@ static void windows_of_a_cleared_stack(void **state)
 	assert_false(s.all[i].handed_on);
 }
 
+/* Of blocks that are tracked it is counted which are lost; of others it does not matter. */
+static void what_is_lost_is_counted(void **state)
+{
+	uint32_t i = stack(1), other = stack(2);
+	taddr addr;
+
+	(void)state;
+	for (unsigned n = 0; n < 3; n++)
+		assert_true(hit(i, n, BEGIN));
+	assert_true(hit(other, 3, BEGIN));
+	sampling_stacks_judge(&s, address(0), true);
+	sampling_stacks_judge(&s, address(1), false);
+	sampling_stacks_judge(&s, address(3), true);
+	sampling_stacks_judge(&s, address(4), true);
+	assert_true(s.all[i].judged == 2 && s.all[i].lost == 1);
+	assert_true(s.all[other].judged == 1 && s.all[other].lost == 1);
+	while (sampling_stacks_clear(&s, i, &addr))
+		;
+	assert_true(s.all[i].judged == 0 && s.all[i].lost == 0);
+}
+
 static void all_is_forgotten(void **state)
 {
 	uint32_t i = stack(1);
@@ -245,7 +266,7 @@ int main(void)
 		WITH(the_same_stack_is_one), WITH(a_sample_is_fair),	      WITH(what_is_over_is_counted),
 		WITH(all_is_forgotten),	     WITH(there_is_an_end_to_stacks), WITH(windows_contradict),
 		WITH(windows_agree),	     WITH(windows_with_few_blocks_say_nothing),
-		WITH(lost_ones_may_be_freed), WITH(windows_of_a_cleared_stack),
+		WITH(what_is_lost_is_counted), WITH(lost_ones_may_be_freed), WITH(windows_of_a_cleared_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

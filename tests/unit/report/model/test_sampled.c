@@ -154,6 +154,69 @@ static void a_stack_hardly_seen(void **state)
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 }
 
+/* Of a stack with @n tracked blocks, too few to know what becomes of them: what if @lost of @judged are lost? */
+static struct summary_sample with_lost(uint64_t n, uint64_t judged_blocks, uint64_t lost)
+{
+	struct fact_sample s = by_chance(600, 600);
+
+	follow(&s, n, 11);
+	s.judged = judged_blocks;
+	s.lost = lost;
+	return judged(&s, 1);
+}
+
+static void what_is_lost_stays(void **state)
+{
+	const struct summary_sample out = with_lost(5, 5, 4);
+
+	(void)state;
+	assert_int_equal(with_lost(5, 0, 0).survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(with_lost(5, 5, 0).survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(with_lost(5, 5, 2).survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(with_lost(7, 7, 3).survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(with_lost(6, 6, 3).survival.kind, SURVIVAL_STAYS);
+	assert_int_equal(out.survival.kind, SURVIVAL_STAYS);
+	assert_true(out.by_lost && out.judged == 5 && out.lost == 4);
+	assert_near(out.survival.share, 0.8);
+	assert_true(out.survival.low > 0.3 && out.survival.low < 0.5 && out.survival.high > 0.9);
+	/* 60 a minute, of which so large a part stays */
+	assert_near(out.kept_blocks.value, 48);
+	assert_true(out.kept_blocks.low > 15 && out.kept_blocks.low < 30);
+	/* the verdict changes nothing where the blocks' ages show that they stay */
+	assert_false(with_lost(100, 100, 100).by_lost);
+	assert_near(with_lost(100, 100, 100).kept_blocks.value, 60);
+}
+
+/* The blocks at the tracked addresses may be others: then these are what is lost. */
+static void what_is_lost_may_be_others(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+
+	(void)state;
+	follow(&s, 100, 11);
+	s.exposed_us /= 1000;
+	s.judged = s.lost = 100;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
+	s = by_chance(600, 600);
+	follow(&s, 100, 3);
+	s.steps[2].unknown = 90;
+	s.judged = s.lost = 10;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
+}
+
+/* Two groups of which one is known to leak by what is lost are one that is. */
+static void what_is_lost_in_several_processes(void **state)
+{
+	const struct summary_sample all[] = { with_lost(5, 5, 5), with_lost(5, 0, 0) };
+	struct summary_sample sum;
+
+	(void)state;
+	sampled_sum(all, 2, &sum);
+	assert_int_equal(sum.survival.kind, SURVIVAL_STAYS);
+	assert_true(sum.judged == 5 && sum.lost == 5);
+	assert_near(sum.kept_blocks.value, all[0].kept_blocks.value);
+}
+
 /*
  * Two stacks that look the same are one group: their rates are added, the errors are added in quadrature, and
  * the blocks are counted together.
@@ -375,6 +438,9 @@ int main(void)
 		ledger_test(what_makes_no_sense),
 		cmocka_unit_test(a_stack_that_stays),
 		cmocka_unit_test(a_stack_hardly_seen),
+		cmocka_unit_test(what_is_lost_stays),
+		cmocka_unit_test(what_is_lost_may_be_others),
+		cmocka_unit_test(what_is_lost_in_several_processes),
 		cmocka_unit_test(several_stacks),
 		cmocka_unit_test(a_part_of_a_site),
 		cmocka_unit_test(what_goes_is_not_kept),

@@ -127,6 +127,50 @@ static void blocks_of_one_that_leaks_some(void **state)
 	assert_int_equal(its[1].survival.kind, SURVIVAL_STAYS);
 }
 
+/* Few blocks were tracked, and all of them are lost; or none. */
+static struct summary_sample *of_few(uint64_t lost)
+{
+	struct sampled s = {
+		.seen = 4, .late_seen = 1, .chunk_bytes = 4 * 64, .stacks = 1, .exposed_us = SECONDS * 1e6,
+		.allocs = { 60, 30, 120, false }, .late_expected = 1, .steps = { { 4, 0, 0 }, { 4, 0, 0 } },
+		.judged = lost, .lost = lost,
+	};
+	struct summary_sample *one = &its[nplaces];
+
+	sampled_conclude(&s, SECONDS, one);
+	places[nplaces++] = (struct sampled_place){ one, 64 };
+	return one;
+}
+
+/* What is lost at a site may be another's, which loses as many in the milliseconds before the first look. */
+static void what_another_site_has_lost(void **state)
+{
+	struct summary_sample *one, *other;
+
+	(void)state;
+	nplaces = 0;
+	one = of_few(4);
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);
+	other = place(leak, 500000, 64);
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);		/* it has lost none */
+	other->judged = other->lost = 50;
+	places[1].bytes = 256;
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+	places[1].bytes = 64;
+	other->sees = 1;
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);		/* its allocations are seen */
+	other->sees = 0.05;
+	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
+	assert_int_equal(unknown_reason(one), UNKNOWN_FEW);
+	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
+	/* seldom enough that none came between */
+	nplaces = 0;
+	one = of_few(4);
+	other = place(leak, 5000, 64);
+	other->judged = other->lost = 50;
+	assert_int_equal(doubted(one), SURVIVAL_STAYS);
+}
+
 /* Eight blocks of the other site were followed, for a second: none was freed. */
 static void blocks_of_one_that_is_seen_late(void **state)
 {
@@ -236,6 +280,7 @@ int main(void)
 		cmocka_unit_test(a_block_that_was_seen_is_of_its_own_site),
 		cmocka_unit_test(more_than_the_others_have),
 		cmocka_unit_test(many_are_added_up),
+		cmocka_unit_test(what_another_site_has_lost),
 		cmocka_unit_test(of_which_nothing_bounds_the_rate),
 		cmocka_unit_test(where_most_is_left),
 	};

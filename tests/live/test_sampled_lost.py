@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""A watch with a budget ends with a pause, if the budget leaves one, to find which tracked blocks are lost: so a watch
+of seconds finds what leaks, and the promise holds with the pause."""
+from harness import Watch
+from test_sampled import leaf
+from untouched import assert_untouched
+
+LEAKS = {"session_open", "cache_insert", "log_context"}
+PAUSED = "at the end the process was stopped for "
+NOT_PAUSED = "which tracked blocks are lost is not known: "
+
+
+def watch_for(target, *args, budget="3%", seconds=3):
+    """The report of a watch that is too short to know by their age which blocks stay."""
+    return Watch("-p", str(target.pid), "--budget", budget, "-d", f"{seconds}s", "--top", "0", *args).finish(sig=None, limit=60)
+
+
+def notes(report, first):
+    return [note for note in report["notes"] if note.startswith(first)]
+
+
+def lost(report):
+    """{place: tracked blocks that are lost}"""
+    return {leaf(g): g["estimate"]["lost"] for g in report["groups"] if g["turnover"] == "stays"}
+
+
+def test_what_is_lost_is_a_leak_after_seconds(victim):
+    target = victim("leaky_service")
+    report = watch_for(target)
+    assert_untouched(target)
+    budget = report["run"]["budget"]
+    assert budget["worst_ten_seconds"] <= budget["promise"], budget
+    [note] = notes(report, PAUSED)
+    assert set(lost(report)) == LEAKS, (note, lost(report))
+    assert all(n >= 3 for n in lost(report).values())
+    assert all(g["estimate"]["lost"] <= g["estimate"]["judged"] <= g["estimate"]["followed"] for g in report["groups"])
+    assert "verdicts" not in report["run"] or not report["run"]["verdicts"]["known"]
+
+
+def test_without_a_pause_it_may_leak(victim):
+    target = victim("leaky_service")
+    for args in (["--verdicts", "no"], ["--max-pause", "1us"]):
+        report = watch_for(target, *args)
+        assert not notes(report, PAUSED)
+        assert len(notes(report, NOT_PAUSED)) == (args[0] == "--max-pause")
+        assert not any(g["estimate"]["judged"] for g in report["groups"])
+
+
+def test_a_pause_that_the_budget_does_not_leave(victim):
+    """Divided by 64 threads a hundredth is about a millisecond, and to stop so many takes longer."""
+    target = victim("sampled", "-t", "64", "-r", "20000")
+    report = watch_for(target, budget="1%")
+    assert_untouched(target)
+    [note] = notes(report, NOT_PAUSED)
+    assert "and the budget leaves" in note and not notes(report, PAUSED)
+
+
+def test_a_report_on_the_way_has_none(victim):
+    """Nor does it say how to get some: what SIGUSR1 makes has none, either."""
+    target = victim("leaky_service")
+    watch = Watch("-p", str(target.pid), "--budget", "3%", "-d", "3s", "--interval", "1s", json_report=False)
+    assert watch.wait(60) == 0, watch.said()
+    *early, last = watch.out.text().split("interim report ")[1:]
+    assert early and "verdicts" not in watch.out.text()
+    assert PAUSED in " ".join(last.split()) and not any(PAUSED in " ".join(text.split()) for text in early)
