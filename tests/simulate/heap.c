@@ -356,6 +356,16 @@ static struct cell *cell_at(taddr addr)
 	return &heap.cells[(addr - FIRST) / APART];
 }
 
+/* What leaks is lost, a table is not, and what will be freed is not either. */
+bool heap_is_live(taddr addr, bool *lost)
+{
+	struct cell *c = cell_at(addr);
+
+	go_on(c, now());
+	*lost = c->freed_ns == UINT64_MAX && heap.spots[c->owner].life != TABLE;
+	return c->freed_ns > now();
+}
+
 static void read_words(const struct cell *c, struct chunkstate *out)
 {
 	*out = (struct chunkstate){ .hashes = { c->words[0], c->words[1] }, .nwords = 2 };

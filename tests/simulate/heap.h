@@ -33,4 +33,7 @@ void heap_see(size_t i, bool sees);
 /* Spot number @i allocates now: its block's address. */
 taddr heap_alloc(size_t i);
 
+/* What a copy of the memory shows now: is there a block at @addr; and if so, does nothing point to it? */
+bool heap_is_live(taddr addr, bool *lost);
+
 #endif

@@ -4,7 +4,7 @@
  * For what happens once in a hundred watches: a false accusation, a missed leak, an interval without the
  * truth, a promise that is not kept. Live tests cannot show how often that is.
  *
- *	simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] [-x SLOW] [-l LATE]
+ *	simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] [-x SLOW] [-l LATE] [-v 0]
  *	simulate list
  *
  * Prints a line of JSON for each seed: what was true of each spot, and what the report says of it.
@@ -94,13 +94,13 @@ static int list(void)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] [-x SLOW] [-l LATE] | list\n");
+	fprintf(stderr, "usage: simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] [-x SLOW] [-l LATE] [-v 0] | list\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	struct simulation s = { .seed = 1, .seconds = 60, .budget_ppm = 10000, .slow = 1 };
+	struct simulation s = { .seed = 1, .seconds = 60, .budget_ppm = 10000, .slow = 1, .verdicts = true };
 	unsigned long seeds = 1;
 	int c;
 
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	if (!s.scenario)
 		return usage();
 	optind = 2;
-	while ((c = getopt(argc, argv, "s:n:d:b:x:l:")) != -1) {
+	while ((c = getopt(argc, argv, "s:n:d:b:x:l:v:")) != -1) {
 		switch (c) {
 		case 's': s.seed = strtoul(optarg, NULL, 10); break;
 		case 'n': seeds = strtoul(optarg, NULL, 10); break;
@@ -118,6 +118,7 @@ int main(int argc, char **argv)
 		case 'b': s.budget_ppm = (uint32_t)atoi(optarg); break;
 		case 'x': s.slow = atof(optarg); break;
 		case 'l': s.late = (uint32_t)atoi(optarg); break;
+		case 'v': s.verdicts = atoi(optarg); break;
 		default: return usage();
 		}
 	}

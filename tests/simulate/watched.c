@@ -571,6 +571,19 @@ static int begin(void)
 	return r < 0 ? r : begin_sampling(run->seed * 1234567 + 1);
 }
 
+/* As session_verdicts_of_sample does; the pause is not charged. */
+static void judge(void)
+{
+	struct tracked b;
+	bool lost;
+
+	for (size_t i = 0; i < block_poll_count(sampling->poll); i++) {
+		block_poll_get(sampling->poll, i, &b);
+		if (heap_is_live(b.addr, &lost))
+			sampling_judge(sampling, b.addr, lost);
+	}
+}
+
 int watched_run(struct simulation *s)
 {
 	static const struct groups_options all = { .freed = true };
@@ -580,6 +593,8 @@ int watched_run(struct simulation *s)
 	r = begin();
 	if (r == 0) {
 		go_on(BEGIN + (uint64_t)(s->seconds * 1e9));
+		if (s->verdicts)
+			judge();
 		sampling_end(sampling, clock_now_ns);
 		s->worst_ppm = (double)stood.worst_ns / (TEN_SECONDS_NS / 1000000);
 		summary_init(&s->summary);

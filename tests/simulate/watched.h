@@ -24,6 +24,7 @@ struct simulation {
 	double seconds;
 	uint32_t budget_ppm;
 	double slow;			/* stops take so many times longer, and the keeper knows that */
+	bool verdicts;			/* at the end it is looked which tracked blocks are lost */
 	uint32_t late;			/* at one stop in so many the keeper gets no processor at once; 0: it always does */
 	/* the result */
 	struct spot_state *states;	/* of each spot */
