@@ -308,7 +308,7 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 	its->process = cursor_varint32(in);
 	/* traces of earlier versions end here */
 	if (cursor_left(in)) {
-		its->judged = cursor_varint(in);
+		its->searched = cursor_varint(in);
 		its->lost = cursor_varint(in);
 	}
 	f->sample.its = its;

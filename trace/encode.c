@@ -167,7 +167,7 @@ static void put_sample(struct sink *s, const struct fact_sample *its)
 	sink_varint(s, its->missed);
 	sink_varint(s, its->stood_us);
 	sink_varint(s, its->process);
-	sink_varint(s, its->judged);
+	sink_varint(s, its->searched);
 	sink_varint(s, its->lost);
 }
 

@@ -100,9 +100,9 @@ struct fact_sample {
 	uint32_t process;	/* of a merged run: one more than the number of its process; else 0 */
 	/*
 	 * tracked blocks that were live at the end and were looked for in a copy of the memory; of these: nothing
-	 * points to them
+	 * points to them, or only lost blocks do
 	 */
-	uint64_t judged, lost;
+	uint64_t searched, lost;
 };
 
 /* MMT_BUDGET: of a sampled run, until now; likewise. */

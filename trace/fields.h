@@ -93,7 +93,7 @@
 /*
  * The numbers of struct fact_sample and of struct fact_budget. Eight members of a sample are not in the list:
  * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed`,
- * `stood_us`, `process`, `judged` and `lost` come after it (put_sample in encode.c, get_sample in decode.c).
+ * `stood_us`, `process`, `searched` and `lost` come after it (put_sample in encode.c, get_sample in decode.c).
  */
 #define FIELDS_OF_SAMPLE(X)                                                                                  \
 	X(seen)                                                                                              \

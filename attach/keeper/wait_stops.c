@@ -449,7 +449,9 @@ int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns)
 	int news = take_signal(k, &timeout, &tid, &tick);
 
 	set_now(k, keeper_clock_ns());
-	k->began.found_ns = k->began.likely_ns = k->now_ns;
+	/* with a budget a thread that has stopped while we napped has done so since the pause began */
+	if (!k->paid)
+		k->began.found_ns = k->began.likely_ns = k->now_ns;
 	if (tid > 0)
 		wait_stops_ask(k, tid);
 	return news;

@@ -292,7 +292,7 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 
 void sampling_judge(struct sampling *s, taddr addr, bool lost)
 {
-	sampling_stacks_judge(&s->stacks, addr, lost);
+	block_poll_judge(s->poll, addr, lost);
 }
 
 void sampling_end(struct sampling *s, uint64_t now_ns)

@@ -81,8 +81,12 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		.standing = site->number != SAMPLING_NONE && !site->quota, .nsteps = MMT_SAMPLE_STEPS,
 		.late_exposed_us = late_exposed(stack, site, age_ns, late),
 		.missed = sums->missed, .stood_us = sums->stood_us,
-		.judged = stack->judged, .lost = stack->lost,
 	};
+	/* what has the addresses of blocks that were handed on is others' */
+	if (!stack->handed_on) {
+		its.searched = stack->searched;
+		its.lost = stack->lost;
+	}
 	for (unsigned i = 0; i < MMT_SAMPLE_STEPS; i++)
 		its.steps[i] = (struct fact_step){ steps[i].at_risk, steps[i].gone, steps[i].unknown };
 	recorder_put_event(r, family, &f);

@@ -22,6 +22,8 @@
 #define PART_STEP 1.25 /* so many times more if little of the budget is used, or less if nearly all is: */
 #define USED_LITTLE 0.75
 #define USED_UP 0.95
+#define WINDOW_SHARE 4u		/* one part in so many of a full token bucket may be spent on a window */
+#define WINDOWS_MS 600000.0	/* the longest time from one to the next */
 #define WINDOWS_PART 8.0	/* one part in so many of the budget is for windows on malloc itself */
 
 void sampling_rounds_init(struct sampling_rounds *r, uint32_t budget_ppm)
@@ -276,22 +278,31 @@ static void set_usual(struct sampling_sites *sites, struct sampling_site *site)
 			     period_ms < SAMPLING_RARELY_MS ? (uint32_t)period_ms : SAMPLING_RARELY_MS);
 }
 
+/* As many hits as a part of a full token bucket pays for. */
+static uint32_t window(const struct sampling_rounds *r)
+{
+	const double tokens = (double)TOKEN_BUCKET_SIZE(TEN_SECONDS_NS / 1000000 * r->budget_ppm);
+
+	return (uint32_t)fmax(fmin(tokens / WINDOW_SHARE / (double)r->stop_ns, SAMPLING_WINDOW), 1);
+}
+
 /* Windows on malloc's exits: as often as all of them together may be. */
 static void set_windows(const struct sampling_rounds *r, struct sampling_sites *sites)
 {
+	const uint32_t quota = window(r);
 	double period_ms = 0;
 
 	for (size_t i = 0; i < sites->n; i++) {
 		if (sampling_sites_is_exit(&sites->all[i]) && sites->all[i].records)
-			period_ms += SAMPLING_WINDOW * (double)r->stop_ns * WINDOWS_PART * 1000 / aim(r);
+			period_ms += quota * (double)r->stop_ns * WINDOWS_PART * 1000 / aim(r);
 	}
-	period_ms = fmin(fmax(period_ms, SAMPLING_WINDOW_MS), SAMPLING_RARELY_MS);
+	period_ms = fmin(fmax(period_ms, SAMPLING_WINDOW_MS), WINDOWS_MS);
 	for (size_t i = 0; i < sites->n; i++) {
 		struct sampling_site *site = &sites->all[i];
 
 		if (sampling_sites_is_exit(site) && !site->candidate &&
-		    differs((uint32_t)period_ms, site->period_ms))
-			sampling_sites_meter(sites, site, SAMPLING_WINDOW, (uint32_t)period_ms);
+		    (site->ahead || differs(quota, site->quota) || differs((uint32_t)period_ms, site->period_ms)))
+			sampling_sites_meter(sites, site, quota, (uint32_t)period_ms);
 	}
 }
 

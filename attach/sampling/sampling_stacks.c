@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "report/sampling/quantile.h"
 
+#define GIVEN_MOST 200u		/* blocks of a stack in windows; then all counts are halved */
 #define SOON_STEP 6u		/* blocks that are freed soon do not reach this step of age: a second */
 
 void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns)
@@ -143,6 +144,8 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
 		       : fate == FATE_SAME ? SURVIVAL_STILL
 					   : SURVIVAL_LOST);
 	stack->gone += fate == FATE_GONE;
+	stack->searched += fate == FATE_SAME && b->searched;
+	stack->lost += fate == FATE_SAME && b->lost;
 	stack->changed = true;
 	for (uint32_t k = 0; k < stack->nheld; k++) {
 		if (stack->held[k] != b->addr)
@@ -164,7 +167,7 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 	}
 	stack->seen = stack->chunk_bytes = stack->gone = 0;
 	stack->given = stack->again = 0;
-	stack->judged = stack->lost = 0;
+	stack->searched = stack->lost = 0;
 	stack->old = 0;
 	stack->when = (struct sampling_spans){ 0 };
 	memset(stack->ended, 0, sizeof(stack->ended));
@@ -172,22 +175,18 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 	return false;
 }
 
-void sampling_stacks_judge(struct sampling_stacks *s, taddr addr, bool lost)
-{
-	uint32_t i;
-
-	if (!block_poll_stack(s->poll, addr, &i))
-		return;
-	s->all[i].judged++;
-	s->all[i].lost += lost;
-	s->all[i].changed = true;
-}
-
 /* --- windows --- */
 
+/* What was seen long ago counts less: a stack whose blocks were freed at first may leak later. */
 void sampling_stacks_given(struct sampling_stacks *s, uint32_t i)
 {
-	s->all[i].given++;
+	struct sampling_stack *stack = &s->all[i];
+
+	if (stack->given == GIVEN_MOST) {
+		stack->given /= 2;
+		stack->again /= 2;
+	}
+	stack->given++;
 }
 
 void sampling_stacks_again(struct sampling_stacks *s, uint32_t i)

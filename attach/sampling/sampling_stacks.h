@@ -37,7 +37,7 @@ struct sampling_stack {
 	/* in windows: blocks seen, and those of them whose addresses were given out again soon (sampling_again.h) */
 	uint32_t given, again;
 	bool handed_on;				/* more of these than can be among the tracked blocks that stay */
-	uint32_t judged, lost;			/* as in struct fact_sample */
+	uint32_t searched, lost;			/* as in struct fact_sample */
 	taddr *held;				/* the blocks that are tracked */
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of these: not young any more, as of the last survey */
@@ -86,9 +86,6 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
  * and what was counted is forgotten.
  */
 bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr);
-
-/* Of the tracked block at @addr it is known whether it is @lost. */
-void sampling_stacks_judge(struct sampling_stacks *s, taddr addr, bool lost);
 
 /* In a window, a block of that stack was given out; its address was given out again. */
 void sampling_stacks_given(struct sampling_stacks *s, uint32_t i);

@@ -33,7 +33,10 @@ static void too_long(struct verdict_snapshot *out, const struct verdict_snapshot
 	duration_format(rounded, expected, sizeof(expected));
 	duration_format(wish->max_pause_ns, most, sizeof(most));
 	if (wish->budget)
-		verdict_snapshot_fail(out, "the pause would have been about %s, and the budget leaves %s",
+		verdict_snapshot_fail(out, "the pause would have been about %s, and the budget leaves %s for it",
+				      expected, most);
+	else if (wish->limit_ns)
+		verdict_snapshot_fail(out, "the pause would have been about %s, more than --max-pause %s",
 				      expected, most);
 	else
 		verdict_snapshot_fail(out,
@@ -149,6 +152,8 @@ int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct led
 	struct verdicts j;
 	int r = verdicts_run(&j, &taken->memory, l, false);
 
+	if (r == 0 && j.may_err)
+		r = -ENODATA;
 	for (size_t i = 0; r == 0 && i < j.nblocks; i++) {
 		const struct verdicts_block *b = &j.blocks[i];
 

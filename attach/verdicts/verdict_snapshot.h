@@ -68,8 +68,8 @@ void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, 
 			    struct verdict_asked *asked);
 
 /*
- * The same for a watch that records no verdicts: @each is called for all live blocks of @l that have one. 0 or -errno:
- * none has.
+ * The same for a watch that records no verdicts: @each is called for all live blocks of @l that have one. 0; -ENODATA:
+ * not all was seen that may point to them, so none has; or another -errno.
  */
 typedef void verdict_snapshot_block(void *ctx, taddr addr, enum verdict verdict);
 must_check int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l,

@@ -381,6 +381,7 @@ static void add_unread(struct verdicts *j)
 static int add_doubts(struct verdicts *j, const struct reach_input *in)
 {
 	j->ndoubts = reach_doubts(in, &j->reach, &j->doubts);
+	j->may_err = reach_may_take_for_lost(in);
 	add_unread(j);
 	if (j->stale)
 		add_doubt(j,

@@ -66,6 +66,7 @@ struct verdicts {
 	struct reach reach;
 	struct verdicts_with *with;	/* by node: what is lost with it. NULL before verdicts_write */
 	size_t stale, outer;		/* how many blocks are so */
+	bool may_err;			/* reach_may_take_for_lost */
 	struct strbuf doubts;		/* a sentence each, NUL-terminated */
 	size_t ndoubts;
 };

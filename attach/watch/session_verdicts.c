@@ -261,14 +261,19 @@ void session_verdicts_of_sample(struct session *s)
 
 	if (s->snapshot->state == SNAPSHOT_TAKEN) {
 		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, judge, &its);
-		if (r < 0)
-			verdict_snapshot_fail(s->snapshot, "%s", strerror(-r));
-		else
+		if (r < 0) {
+			verdict_snapshot_fini(s->snapshot);
+			verdict_snapshot_fail(s->snapshot, "%s",
+					      r == -ENODATA ? "not all memory was seen that may point to them (it was swapped "
+							      "out, not copied, or of a thread that was not stopped)"
+							    : strerror(-r));
+		} else {
 			recorder_note(s->recorder, t,
-				      "at the end the process was stopped for %s and copied: nothing points to %" PRIu64
-				      " of %" PRIu64 " tracked blocks",
+				      "at the end the process was stopped for %s and copied: %" PRIu64 " of %" PRIu64
+				      " tracked blocks are lost",
 				      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), its.lost,
 				      its.blocks);
+		}
 	}
 	if (s->snapshot->state == SNAPSHOT_FAILED)
 		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",

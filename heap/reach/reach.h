@@ -102,6 +102,9 @@ void reach_fini(struct reach *r);
  */
 size_t reach_doubts(const struct reach_input *in, const struct reach *r, struct strbuf *out);
 
+/* Was not all of it seen that may point to blocks, so that some may be taken for lost? (The other doubts are to the good.) */
+bool reach_may_take_for_lost(const struct reach_input *in);
+
 /* --- what points at an address --- */
 
 enum pointer_place { POINTER_BLOCK, POINTER_REGISTER, POINTER_STACK, POINTER_DATA, POINTER_TLS, POINTER_OWN };

@@ -149,6 +149,20 @@ static void doubt_headers(const struct reach *r, struct strbuf *out, size_t *n)
 	}
 }
 
+bool reach_may_take_for_lost(const struct reach_input *in)
+{
+	const struct snapshot *s = in->snapshot;
+	struct threadstacks st;
+	bool unknown;
+
+	if (s->swapped || s->missing || s->left_out || !s->nthreads ||
+	    (in->census && in->census->known && !census_adds_up(in->census)) || threadstacks_find(&st, s) < 0)
+		return true;
+	unknown = st.unknown;
+	threadstacks_fini(&st);
+	return unknown;
+}
+
 size_t reach_doubts(const struct reach_input *in, const struct reach *r, struct strbuf *out)
 {
 	size_t n = 0;

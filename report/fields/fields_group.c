@@ -40,9 +40,10 @@ static struct field_interval share_live(const struct survival *s)
 	F(uint, followed_to_share_age, ALL, its->survival.old,						\
 	  "Of these, blocks that have reached share_age_s.")						\
 	F(real, share_seen, ALL, its->sees, "The part of all allocations there that was seen.")		\
-	F(uint, judged, ALL, its->judged,								\
+	F(uint, searched, ALL, its->searched,								\
 	  "Tracked blocks that were live at the end, and were looked for in a copy of the memory.")	\
-	F(uint, lost, ALL, its->lost, "Of these, blocks to which nothing points.")			\
+	F(uint, lost, ALL, its->lost, "Of these, blocks that are lost: nothing points to them, or only lost ones do.") \
+	F(bool, known_by_lost, ALL, its->by_lost, "That they stay live is known only by the lost ones.") \
 	F(real_or_null, half_s, ALL | C, its->survival.half_s > 0 ? its->survival.half_s : INFINITY,	\
 	  "About half had gone by this age; null: fewer than half have.")
 

@@ -76,7 +76,7 @@ static void add(struct sampled *to, const struct sampled *from)
 	to->late_expected += from->late_expected;
 	to->chunk_bytes += from->chunk_bytes;
 	to->stacks += from->stacks;
-	to->judged += from->judged;
+	to->searched += from->searched;
 	to->lost += from->lost;
 	to->standing += from->standing;
 	to->exposed_us += from->exposed_us;
@@ -126,7 +126,7 @@ void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled
 		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
 		.standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
-		.late_expected = late_expected(its), .judged = its->judged, .lost = its->lost,
+		.late_expected = late_expected(its), .searched = its->searched, .lost = its->lost,
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
@@ -168,13 +168,25 @@ static void put_kept(struct summary_sample *its)
 	its->kept_bytes = is_known(its) ? its->may_keep_bytes : at_most(&its->may_keep_bytes);
 }
 
+/* Of what is left, so large a part is lost; of all that were tracked, at least what is lost stays. */
+static struct survival of_lost(const struct summary_sample *its)
+{
+	struct survival v = its->survival;
+	double unused;
+
+	quantile_share((double)its->lost, fmax((double)v.followed, (double)its->lost), &v.low, &unused);
+	v.share *= (double)its->lost / (double)its->searched;
+	v.low = fmin(v.low, v.share);
+	return v;
+}
+
 static void judge_kept(const struct sampled *s, struct summary_sample *out)
 {
-	const struct survival *v = &out->survival;
-	const struct estimate *rate = v->kind == SURVIVAL_TABLE ? &s->late : &s->allocs;
+	const struct survival v = out->by_lost ? of_lost(out) : out->survival;
+	const struct estimate *rate = v.kind == SURVIVAL_TABLE ? &s->late : &s->allocs;
 
-	estimate_kept(rate, v->share, v->low, v->high, &out->may_keep_blocks);
-	if (v->kind == SURVIVAL_GOES)
+	estimate_kept(rate, v.share, v.low, v.high, &out->may_keep_blocks);
+	if (v.kind == SURVIVAL_GOES)
 		out->may_keep_blocks = (struct estimate){ .high = out->may_keep_blocks.high };
 	out->may_keep_bytes = out->may_keep_blocks;
 	/* without any seen block the size is unknown, and an unbounded number must not become 0 */
@@ -196,28 +208,15 @@ static double sees_at_least(const struct sampled *s, double sees)
 }
 
 /*
- * Is it only for want of blocks, or of time, that it is not known whether they stay live, and are several lost? Where
- * the blocks at their addresses may be others, what is lost may be another stack's.
+ * Is it only for want of blocks, or of time, that it is not known whether they stay live, do allocations go on, and are
+ * several lost? Where the blocks at their addresses may be others, what is lost may be another stack's.
  */
 static bool lost_decides(const struct summary_sample *its)
 {
 	const enum unknown_reason why = unknown_reason(its);
 
-	return its->lost >= LOST_ENOUGH && its->lost * LOST_PART >= its->judged &&
-	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE ||
-		why == UNKNOWN_NO_TABLE);
-}
-
-/* What is lost stays live, of all that were tracked. */
-static void decide_by_lost(struct survival *v, uint64_t lost)
-{
-	const double followed = (double)(v->followed > lost ? v->followed : lost);
-	double high;
-
-	quantile_share((double)lost, followed, &v->low, &high);
-	v->share = (double)lost / followed;
-	v->high = fmax(v->high, high);
-	v->kind = SURVIVAL_STAYS;
+	return its->lost >= LOST_ENOUGH && its->lost * LOST_PART >= its->searched && its->late_seen &&
+	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE);
 }
 
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out)
@@ -226,7 +225,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 		.seen = s->seen, .late_seen = s->late_seen,
 		.bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
-		.sees = sees_of(s, seconds), .judged = s->judged, .lost = s->lost,
+		.sees = sees_of(s, seconds), .searched = s->searched, .lost = s->lost,
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
@@ -236,7 +235,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	out->doubt = survival_doubt(&out->survival, sees_at_least(s, out->sees));
 	out->by_lost = lost_decides(out);
 	if (out->by_lost)
-		decide_by_lost(&out->survival, out->lost);
+		out->survival.kind = SURVIVAL_STAYS;
 	judge_kept(s, out);
 }
 
@@ -286,7 +285,7 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 
 		out->seen += its->seen;
 		out->late_seen += its->late_seen;
-		out->judged += its->judged;
+		out->searched += its->searched;
 		out->lost += its->lost;
 		bytes += its->bytes_each * (double)its->seen;
 		seen_of_all += its->sees / (double)n;

@@ -35,7 +35,7 @@ struct sampled {
 	struct estimate allocs, late;	/* per minute: over the run, in its last fifth */
 	double late_expected;		/* how many were expected to be seen then, at the rate before */
 	struct survival_step steps[SURVIVAL_STEPS];
-	uint64_t judged, lost;
+	uint64_t searched, lost;
 };
 
 /* Add an estimate that is independent of @to. */

@@ -26,6 +26,7 @@
  * of another site's block at its address.)
  */
 #define LIKE 2.0
+#define NEARLY_ALL 0.95		/* of the allocations are seen */
 
 static bool are_alike(double a, double b)
 {
@@ -83,20 +84,24 @@ static bool may_be_others(const struct sampled_place *its, const struct sampled_
 	return v->share <= others.high / 60 * FIRST_LOOK_S && its->its->kept_blocks.low <= others.high;
 }
 
-/* May what is lost of this site's blocks be others', which got their addresses before the first look? */
+/* An allocation that is seen ends the tracking of an earlier block at its address. */
+static bool loses_unseen(const struct summary_sample *its)
+{
+	return its->lost && its->survival.kind != SURVIVAL_GOES && its->sees < NEARLY_ALL;
+}
+
+/*
+ * May what is lost of this site's blocks be another's, which got their addresses before the first look? Nothing else
+ * shows that they stay; so one other site that may be it is enough.
+ */
 static bool lost_may_be_others(const struct sampled_place *its, const struct sampled_place *all, size_t n)
 {
-	struct estimate others = { 0 };
-
 	if (!its->its->by_lost || its->its->survival.kind != SURVIVAL_STAYS)
 		return false;
-	for (size_t i = 0; i < n; i++) {
-		const struct estimate e = keeps_unseen(all[i].its, 1);
-
-		if (&all[i] != its && all[i].its->lost && are_alike(all[i].bytes, its->bytes))
-			sampled_add_estimate(&others, &e);
-	}
-	return its->its->survival.share <= others.high / 60 * FIRST_LOOK_S;
+	for (size_t i = 0; i < n; i++)
+		if (&all[i] != its && are_alike(all[i].bytes, its->bytes) && loses_unseen(all[i].its))
+			return true;
+	return false;
 }
 
 void sampled_doubt_others(const struct sampled_place *all, size_t n)

@@ -83,7 +83,7 @@ struct summary_sample {
 	enum survival_doubt doubt;
 	struct survival survival;
 	struct survival_step steps[SURVIVAL_STEPS];
-	uint64_t judged, lost;		/* as in struct fact_sample */
+	uint64_t searched, lost;	/* as in struct fact_sample */
 	bool by_lost;			/* that they stay is known by that alone */
 };
 

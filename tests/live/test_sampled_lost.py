@@ -33,7 +33,7 @@ def test_what_is_lost_is_a_leak_after_seconds(victim):
     [note] = notes(report, PAUSED)
     assert set(lost(report)) == LEAKS, (note, lost(report))
     assert all(n >= 3 for n in lost(report).values())
-    assert all(g["estimate"]["lost"] <= g["estimate"]["judged"] <= g["estimate"]["followed"] for g in report["groups"])
+    assert all(g["estimate"]["lost"] <= g["estimate"]["searched"] <= g["estimate"]["followed"] for g in report["groups"])
     assert "verdicts" not in report["run"] or not report["run"]["verdicts"]["known"]
 
 
@@ -43,7 +43,7 @@ def test_without_a_pause_it_may_leak(victim):
         report = watch_for(target, *args)
         assert not notes(report, PAUSED)
         assert len(notes(report, NOT_PAUSED)) == (args[0] == "--max-pause")
-        assert not any(g["estimate"]["judged"] for g in report["groups"])
+        assert not any(g["estimate"]["searched"] for g in report["groups"])
 
 
 def test_a_pause_that_the_budget_does_not_leave(victim):

@@ -134,10 +134,12 @@ static const struct spot handed[] = {
 	{ "key", AT_RANDOM, SHORT, 1000, 1e-4, .bytes = 64, .heir = "leak_message", .inherits = 0.8 },
 	{ "key_alike", AT_RANDOM, SHORT, 1000, 1e-4, .bytes = 128, .alike = true, .heir = "leak_alike",
 	  .inherits = 0.5 },
+	{ "key_seldom", AT_RANDOM, SHORT, 50, 1e-4, .bytes = 192, .heir = "leak_seldom", .inherits = 0.45 },
 	{ "number", AT_RANDOM, SHORT, 5000, 2e-5, .bytes = 48 },
 	{ "cache_session", EVENLY, CACHED, 200, 1, .bytes = 256 },
 	{ "leak_message", AT_RANDOM, LEAKS, 800, 0, .bytes = 64 },
 	{ "leak_alike", AT_RANDOM, LEAKS, 500, 0, .bytes = 128, .alike = true },
+	{ "leak_seldom", AT_RANDOM, LEAKS, 25, 0, .bytes = 192 },
 	{ "leak_slow", AT_RANDOM, LEAKS, 2, 0, .bytes = 1008 },
 };
 

@@ -249,7 +249,7 @@ static inline void text_sample(struct strbuf *sb, const struct ledger *l, const 
 		i->seen,   i->late_seen,       i->chunk_bytes, i->site_seen,	i->site_hits, i->rounds,
 		i->full,   i->exposed_us,      i->hits2,       i->hits_exposed, i->exposed2,  i->standing,
 		i->nsteps, i->late_exposed_us, i->missed,      i->stood_us,
-		i->judged, i->lost,
+		i->searched, i->lost,
 	};
 
 	strbuf_printf(sb, "sample %u/%ld:", l->defs.families[s->family].number, text_number(l, s->stack));

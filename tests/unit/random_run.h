@@ -305,7 +305,7 @@ static void put_sample(struct run *r)
 		.exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),
 		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1),
 		.late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
-		.stood_us = sample_rnd(r, 9999), .judged = sample_rnd(r, 99), .lost = sample_rnd(r, 9),
+		.stood_us = sample_rnd(r, 9999), .searched = sample_rnd(r, 99), .lost = sample_rnd(r, 9),
 	};
 	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99),
 					    .wall_us = r->now, .unfound = sample_rnd(r, 9) };

@@ -89,6 +89,11 @@ void budget_waited(struct keeper *k, struct tracee *t)
 	t->stopped_ns = k->now_ns;
 }
 
+uint64_t budget_pause_ns(struct keeper *k)
+{
+	return k->paid ? cost_pause_ns(k) : UINT64_MAX;
+}
+
 bool budget_wants_hold(struct keeper *k, uint32_t trap)
 {
 	_Atomic uint32_t *hold = &k->shared->meters[trap].hold;

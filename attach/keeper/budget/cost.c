@@ -146,6 +146,13 @@ static void tell_room(struct keeper *k, uint64_t now_ns)
 			      memory_order_relaxed);
 }
 
+uint64_t cost_pause_ns(struct keeper *k)
+{
+	const int64_t room_ns = token_bucket_room(&k->budget.cost.bucket, keeper_clock_ns());
+
+	return room_ns > 0 && k->threads.used ? (uint64_t)room_ns * 9 / 10 / k->threads.used : 0;
+}
+
 /* The mean cost of a stop at a trap with rounds, over the last dozens. */
 static void learn_stop(struct keeper *k, uint64_t ns)
 {

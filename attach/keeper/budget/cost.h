@@ -109,6 +109,9 @@ void cost_resumed(struct keeper *k, pid_t tid);
 /* A pause begins: all threads are about to be stopped. */
 void cost_pause(struct keeper *k);
 
+/* For how long all threads may be stopped at once, now. */
+uint64_t cost_pause_ns(struct keeper *k);
+
 /* May one more thread wait for the controller? */
 bool cost_may_hold(struct keeper *k);
 

@@ -306,6 +306,7 @@ static void resume(struct keeper *k)
 
 int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 {
+	const uint64_t paid_ns = budget_pause_ns(k);
 	struct pausing *p = &k->pausing;
 	int r;
 
@@ -313,6 +314,11 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 		return -EBUSY;
 	if (!k->watching)
 		return -ESRCH;
+	/* while the controller prepared the pause, traps may have been hit */
+	if (paid_ns < limit_ns)
+		limit_ns = paid_ns;
+	if (!limit_ns)
+		return -ETIMEDOUT;
 	k->now_ns = keeper_clock_ns();
 	p->on = true;
 	p->began_ns = k->now_ns;

@@ -86,7 +86,8 @@ static void describe(const struct tracked_block *b, struct tracked *out)
 		.addr = b->addr, .bytes = tracked_bytes(b), .birth_ns = b->birth_ns,
 		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
 		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
-		.doubtful = b->flags & TRACKED_DOUBTFUL,
+		.doubtful = b->flags & TRACKED_DOUBTFUL, .searched = b->flags & TRACKED_SEARCHED,
+		.lost = b->flags & TRACKED_LOST,
 		.ended_ns = b->flags & TRACKED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
@@ -202,13 +203,12 @@ bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out)
 	return true;
 }
 
-bool block_poll_stack(const struct block_poll *f, taddr addr, uint32_t *stack)
+void block_poll_judge(struct block_poll *f, taddr addr, bool lost)
 {
-	const struct tracked_block *b = block_at(f, addr);
+	struct tracked_block *b = block_at(f, addr);
 
 	if (b)
-		*stack = b->stack;
-	return b;
+		b->flags |= TRACKED_SEARCHED | (lost ? TRACKED_LOST : 0);
 }
 
 size_t block_poll_count(const struct block_poll *f)

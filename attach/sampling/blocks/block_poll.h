@@ -57,6 +57,7 @@ struct tracked {
 	/* at one of these looks, only words were the same that do not tell blocks of this stack apart */
 	bool alike;
 	bool doubtful;			/* it may be another block */
+	bool searched, lost;		/* block_poll_judge */
 };
 
 struct block_poll_sums {
@@ -102,8 +103,8 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 /* Stop tracking it, as its fate does not matter. false: it was not tracked. @out may be NULL. */
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
-/* The index of the stack of the block at @addr; false: none is tracked there. */
-bool block_poll_stack(const struct block_poll *f, taddr addr, uint32_t *stack);
+/* The block at @addr, if one is tracked there, is @lost or not: over() gets that, if it is still the same then. */
+void block_poll_judge(struct block_poll *f, taddr addr, bool lost);
 
 size_t block_poll_count(const struct block_poll *f);
 

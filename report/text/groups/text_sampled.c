@@ -16,8 +16,8 @@
 
 static void put_lost_sight(struct strbuf *sb, const struct summary_sample *its)
 {
-	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " tracked blocks were written to, "
-			  "and may be other blocks by now",
+	strbuf_printf(sb, "%" PRIu64 " of the %" PRIu64 " tracked blocks may be other blocks by now: they were "
+			  "written to, or such addresses are given out again at once",
 		      unknown_lost(its), its->survival.followed);
 }
 
@@ -146,7 +146,7 @@ static void put_ages(struct strbuf *sb, const struct summary_sample *its)
 /* Of a stack whose blocks are freed, what is lost may be others' blocks, at their addresses. */
 static void put_lost(struct strbuf *sb, const struct summary_sample *its)
 {
-	if (!its->judged || its->survival.kind == SURVIVAL_GOES)
+	if (!its->searched || its->survival.kind == SURVIVAL_GOES)
 		return;
 	strbuf_puts(sb, "    ");
 	if (its->lost)
@@ -154,9 +154,9 @@ static void put_lost(struct strbuf *sb, const struct summary_sample *its)
 	else
 		strbuf_puts(sb, "none of ");
 	strbuf_puts(sb, "the ");
-	format_count(sb, its->judged, "tracked block");
-	strbuf_puts(sb, its->lost ? " that were live at the end are lost: nothing points to them\n"
-				  : " that were live at the end is lost: something points to each\n");
+	format_count(sb, its->searched, "tracked block");
+	strbuf_puts(sb, its->lost ? " that were live at the end are lost" : " that were live at the end is lost");
+	strbuf_puts(sb, its->by_lost ? ": so they stay\n" : "\n");
 }
 
 /* --- a group --- */

@@ -617,7 +617,9 @@ static void test_budget_goes_with(void **state)
 	options_fini(&l.o);
 	refuse("watch it with -p", "", "--budget", "1%", "--", "ls");
 	refuse("not with --verdicts yes", "", "-p", "1", "--budget", "1%", "--verdicts", "yes");
-	refuse("is not paused", "", "-p", "1", "--budget", "1%", "--max-pause", "1s");
+	l = accept("-p", "1", "--budget", "1%", "--max-pause", "10ms");
+	assert_int_equal(l.o.max_pause_ns, 10000000);
+	options_fini(&l.o);
 	refuse("each call begins", "", "-p", "1", "--budget", "1%", "--sizes", "exact");
 	refuse("each free", "", "-p", "1", "--budget", "1%", "--free-stacks");
 	refuse("fair sample", "", "-p", "1", "--budget", "1%", "--thread", "x");

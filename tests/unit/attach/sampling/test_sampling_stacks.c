@@ -208,25 +208,41 @@ static void windows_of_a_cleared_stack(void **state)
 	assert_false(s.all[i].handed_on);
 }
 
-/* Of blocks that are tracked it is counted which are lost; of others it does not matter. */
+/* One of its blocks is over; it was looked whether it is lost. */
+static void is_over(uint32_t i, unsigned n, enum fate fate, bool lost)
+{
+	const struct tracked b = { .addr = address(n), .stack = i, .birth_ns = BEGIN, .seen_ns = BEGIN + SECOND,
+				   .searched = true, .lost = lost };
+
+	sampling_stacks_over(&s, &b, fate, BEGIN + SECOND);
+}
+
+/* Only of those that are still there at the last look it is counted which are lost. */
 static void what_is_lost_is_counted(void **state)
 {
-	uint32_t i = stack(1), other = stack(2);
+	uint32_t i = stack(1);
+	struct tracked b;
 	taddr addr;
 
 	(void)state;
-	for (unsigned n = 0; n < 3; n++)
-		assert_true(hit(i, n, BEGIN));
-	assert_true(hit(other, 3, BEGIN));
-	sampling_stacks_judge(&s, address(0), true);
-	sampling_stacks_judge(&s, address(1), false);
-	sampling_stacks_judge(&s, address(3), true);
-	sampling_stacks_judge(&s, address(4), true);
-	assert_true(s.all[i].judged == 2 && s.all[i].lost == 1);
-	assert_true(s.all[other].judged == 1 && s.all[other].lost == 1);
-	while (sampling_stacks_clear(&s, i, &addr))
-		;
-	assert_true(s.all[i].judged == 0 && s.all[i].lost == 0);
+	is_over(i, 0, FATE_SAME, true);
+	is_over(i, 1, FATE_SAME, false);
+	is_over(i, 2, FATE_GONE, true);
+	is_over(i, 3, FATE_UNKNOWN, true);
+	assert_true(s.all[i].searched == 2 && s.all[i].lost == 1);
+	assert_false(sampling_stacks_clear(&s, i, &addr));
+	assert_true(s.all[i].searched == 0 && s.all[i].lost == 0);
+	/* the poll keeps it, and knows no others */
+	assert_true(hit(i, 5, BEGIN));
+	block_poll_judge(poll, address(6), true);
+	block_poll_get(poll, 0, &b);
+	assert_false(b.searched);
+	block_poll_judge(poll, address(5), false);
+	block_poll_get(poll, 0, &b);
+	assert_true(b.searched && !b.lost);
+	block_poll_judge(poll, address(5), true);
+	block_poll_get(poll, 0, &b);
+	assert_true(b.searched && b.lost);
 }
 
 static void all_is_forgotten(void **state)

@@ -155,14 +155,20 @@ static void a_stack_hardly_seen(void **state)
 }
 
 /* Of a stack with @n tracked blocks, too few to know what becomes of them: what if @lost of @judged are lost? */
-static struct summary_sample with_lost(uint64_t n, uint64_t judged_blocks, uint64_t lost)
+static struct summary_sample with_lost_and(uint64_t n, uint64_t judged_blocks, uint64_t lost, uint64_t late)
 {
 	struct fact_sample s = by_chance(600, 600);
 
 	follow(&s, n, 11);
-	s.judged = judged_blocks;
+	s.searched = judged_blocks;
 	s.lost = lost;
+	s.late_seen = late;
 	return judged(&s, 1);
+}
+
+static struct summary_sample with_lost(uint64_t n, uint64_t judged_blocks, uint64_t lost)
+{
+	return with_lost_and(n, judged_blocks, lost, 120);
 }
 
 static void what_is_lost_stays(void **state)
@@ -176,12 +182,15 @@ static void what_is_lost_stays(void **state)
 	assert_int_equal(with_lost(7, 7, 3).survival.kind, SURVIVAL_UNKNOWN);
 	assert_int_equal(with_lost(6, 6, 3).survival.kind, SURVIVAL_STAYS);
 	assert_int_equal(out.survival.kind, SURVIVAL_STAYS);
-	assert_true(out.by_lost && out.judged == 5 && out.lost == 4);
-	assert_near(out.survival.share, 0.8);
-	assert_true(out.survival.low > 0.3 && out.survival.low < 0.5 && out.survival.high > 0.9);
+	assert_true(out.by_lost && out.searched == 5 && out.lost == 4);
+	/* what is told of ages is as before */
+	assert_near(out.survival.share, 1);
 	/* 60 a minute, of which so large a part stays */
 	assert_near(out.kept_blocks.value, 48);
 	assert_true(out.kept_blocks.low > 15 && out.kept_blocks.low < 30);
+	assert_true(out.kept_blocks.high >= out.allocs.value);
+	/* nothing was allocated late: it may be over */
+	assert_int_equal(with_lost_and(5, 5, 5, 0).survival.kind, SURVIVAL_UNKNOWN);
 	/* the verdict changes nothing where the blocks' ages show that they stay */
 	assert_false(with_lost(100, 100, 100).by_lost);
 	assert_near(with_lost(100, 100, 100).kept_blocks.value, 60);
@@ -195,12 +204,12 @@ static void what_is_lost_may_be_others(void **state)
 	(void)state;
 	follow(&s, 100, 11);
 	s.exposed_us /= 1000;
-	s.judged = s.lost = 100;
+	s.searched = s.lost = 100;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 	s = by_chance(600, 600);
 	follow(&s, 100, 3);
 	s.steps[2].unknown = 90;
-	s.judged = s.lost = 10;
+	s.searched = s.lost = 10;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 }
 
@@ -213,7 +222,7 @@ static void what_is_lost_in_several_processes(void **state)
 	(void)state;
 	sampled_sum(all, 2, &sum);
 	assert_int_equal(sum.survival.kind, SURVIVAL_STAYS);
-	assert_true(sum.judged == 5 && sum.lost == 5);
+	assert_true(sum.searched == 5 && sum.lost == 5);
 	assert_near(sum.kept_blocks.value, all[0].kept_blocks.value);
 }
 
