@@ -453,6 +453,36 @@ static void test_doubts(void **state)
 	heap_free(h);
 }
 
+/* Only what was not seen may hold pointers; what counts as a root does no harm. */
+static void test_what_may_be_taken_for_lost(void **state)
+{
+	struct heap *h = heap_new();
+	struct snapshot_thread *t;
+
+	(void)state;
+	example_map(&h->m, MAIN_STACK, 0x1000, "rw-p", "[stack]");
+	t = example_thread(&h->m, 1000, MAIN_STACK + 0x800);
+	example_seal(&h->m);
+	assert_false(reach_may_take_for_lost(&h->in));
+	t->running = true;
+	assert_true(reach_may_take_for_lost(&h->in));
+	t->running = false;
+	t->sp = DATA + 64;
+	assert_false(reach_may_take_for_lost(&h->in));
+	h->m.s.swapped = 1;
+	assert_true(reach_may_take_for_lost(&h->in));
+	h->m.s.swapped = 0;
+	h->m.s.missing = 1;
+	assert_true(reach_may_take_for_lost(&h->in));
+	h->m.s.missing = 0;
+	h->m.s.left_out = 4096;
+	assert_true(reach_may_take_for_lost(&h->in));
+	h->m.s.left_out = 0;
+	h->in.census = NULL;
+	assert_false(reach_may_take_for_lost(&h->in));
+	heap_free(h);
+}
+
 static void test_doubts_of_shared_memory(void **state)
 {
 	struct heap *h = heap_new();
@@ -872,6 +902,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_who_points),
 		cmocka_unit_test(test_doubts),
+		cmocka_unit_test(test_what_may_be_taken_for_lost),
 		cmocka_unit_test(test_doubts_of_shared_memory),
 		cmocka_unit_test(test_unseen_parts_of_shares),
 		cmocka_unit_test(test_addresses_in_made_code),

@@ -101,6 +101,34 @@ static void holds_are_paid_for(void **state)
 	assert_in_range(atomic_load(&k->shared->budget.held_ns), 29 * MS, 30 * MS);
 }
 
+/* A pause of all threads: nine tenths of what the last ten seconds leave, divided by their number. */
+static void how_long_a_pause_may_be(void **state)
+{
+	(void)state;
+	k->threads.used = 3;
+	assert_in_range(budget_pause_ns(k), 29 * MS, 30 * MS);
+	charge(50 * MS, COST_ROUND);
+	assert_in_range(atomic_load(&k->shared->budget.room_ns), 49 * MS, 50 * MS);
+	assert_in_range(budget_pause_ns(k), 14 * MS, 15 * MS);
+	k->threads.used = 300;
+	assert_in_range(budget_pause_ns(k), MS / 10, MS / 6);
+	charge(60 * MS, COST_ATTACHED);
+	assert_int_equal(budget_pause_ns(k), 0);
+	assert_true(atomic_load(&k->shared->budget.room_ns) < 0);
+	k->paid = false;
+	assert_true(budget_pause_ns(k) == UINT64_MAX);
+}
+
+/* What has stopped in a pause has done so since that began, and not since threads were asked last. */
+static void a_pause_counts_from_its_beginning(void **state)
+{
+	(void)state;
+	k->began = (struct began){ 1, 2, 3 };
+	k->now_ns = 5 * MS;
+	budget_pause(k);
+	assert_true(k->began.asked_ns == 5 * MS && k->began.found_ns == 5 * MS && k->began.likely_ns == 5 * MS);
+}
+
 /* Two hits are held in a row, if the budget allows each; what it does not allow is still asked for. */
 static void as_many_hits_are_held_as_asked_for(void **state)
 {
@@ -513,6 +541,8 @@ int main(void)
 {
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		budget_test(how_long_a_pause_may_be),
+		budget_test(a_pause_counts_from_its_beginning),
 		budget_test(holds_are_paid_for),
 		budget_test(as_many_hits_are_held_as_asked_for),
 		budget_test(holds_are_as_short_as_the_promise_is_small),
