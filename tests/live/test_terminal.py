@@ -67,7 +67,8 @@ def test_the_line(victim, terminal, tmp_path, columns):
     t = terminal("-p", target.pid, "-d", "8s", "--report", tmp_path / "r", columns=columns)
     assert t.end() == 0
     lines = [line.decode() for line in LINE.findall(t.text)]
-    assert 5 <= len(lines) <= 8, lines
+    # each second; on a busy machine some are late
+    assert 3 <= len(lines) <= 8, lines
     assert all(len(line) < columns and re.match(r"\d+s/8s  ", line) for line in lines), lines
     assert all("live" in line for line in lines)
     assert all(("Ctrl-C ends" in line) == (columns >= 80) for line in lines), lines
