@@ -68,6 +68,15 @@ def differing(address, memory, file):
             yield address + i, m, f
 
 
+def read_memory(mem, at, n):
+    """A read may be short: what is behind it must not look unchanged."""
+    mem.seek(at)
+    memory = b""
+    while len(memory) < n and (more := mem.read(n - len(memory))):
+        memory += more
+    return memory
+
+
 def code_differences(pid):
     """(address, byte in memory, byte in the file) wherever code differs from its file."""
     found = []
@@ -76,8 +85,7 @@ def code_differences(pid):
             with open(path, "rb") as f:
                 f.seek(offset)
                 file = f.read(hi - lo)
-            mem.seek(lo)
-            memory = mem.read(hi - lo)[:len(file)]
+            memory = read_memory(mem, lo, hi - lo)[:len(file)]
             if memory != file[:len(memory)]:
                 found.extend(differing(lo, memory, file))
     return found
