@@ -66,7 +66,8 @@ static void explain(struct verdict_snapshot *out, const struct verdict_snapshot_
 			verdict_snapshot_fail(out, "the pause would have been longer than any may be");
 		break;
 	case -ETIMEDOUT:
-		verdict_snapshot_fail(out, "the copy took too long, and the process was let go");
+		verdict_snapshot_fail(out, wish->limit_ns ? "what the budget left for the pause was used up"
+							  : "the copy took too long, and the process was let go");
 		break;
 	case -ESRCH:
 		verdict_snapshot_fail(out, "the process was gone");

@@ -18,8 +18,6 @@
 #include "base/duration.h"
 #include "base/log.h"
 
-#define ROOM_PARTS 4	/* of five of what the budget leaves are for the pause */
-
 int session_verdicts_open(struct session *s)
 {
 	s->snapshot = calloc(1, sizeof(*s->snapshot));
@@ -113,14 +111,10 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
 }
 
-/* What a budget leaves for a pause, which counts for each thread. */
+/* What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. */
 static uint64_t left_for_pause(const struct session *s)
 {
-	const struct shared *sh = s->at.link.shared;
-	const int64_t room_ns = atomic_load(&sh->budget.room_ns) * ROOM_PARTS / (ROOM_PARTS + 1);
-	const uint32_t threads = atomic_load(&sh->threads);
-
-	return room_ns > 0 ? (uint64_t)room_ns / (threads ? threads : 1) + 1 : 1;
+	return atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
 }
 
 /* Stop the target, copy it, resume it. */
@@ -237,6 +231,10 @@ void session_verdicts_last(struct session *s)
 
 /* --- with a budget --- */
 
+#define UNSEEN								\
+	"not all memory was seen that may point to them (it was swapped out, not copied, or of a thread that "	\
+	"was not stopped)"
+
 struct judged {
 	struct sampling *sampling;
 	uint64_t blocks, lost;
@@ -263,10 +261,7 @@ void session_verdicts_of_sample(struct session *s)
 		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, judge, &its);
 		if (r < 0) {
 			verdict_snapshot_fini(s->snapshot);
-			verdict_snapshot_fail(s->snapshot, "%s",
-					      r == -ENODATA ? "not all memory was seen that may point to them (it was swapped "
-							      "out, not copied, or of a thread that was not stopped)"
-							    : strerror(-r));
+			verdict_snapshot_fail(s->snapshot, "%s", r == -ENODATA ? UNSEEN : strerror(-r));
 		} else {
 			recorder_note(s->recorder, t,
 				      "at the end the process was stopped for %s and copied: %" PRIu64 " of %" PRIu64

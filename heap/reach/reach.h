@@ -102,7 +102,10 @@ void reach_fini(struct reach *r);
  */
 size_t reach_doubts(const struct reach_input *in, const struct reach *r, struct strbuf *out);
 
-/* Was not all of it seen that may point to blocks, so that some may be taken for lost? (The other doubts are to the good.) */
+/*
+ * Was not all of it seen that may point to blocks, so that some may be taken for lost? By the other doubts less is
+ * found to be lost than is.
+ */
 bool reach_may_take_for_lost(const struct reach_input *in);
 
 /* --- what points at an address --- */

@@ -215,7 +215,8 @@ static bool lost_decides(const struct summary_sample *its)
 {
 	const enum unknown_reason why = unknown_reason(its);
 
-	return its->lost >= LOST_ENOUGH && its->lost * LOST_PART >= its->searched && its->late_seen &&
+	return its->lost >= LOST_ENOUGH && its->lost <= its->searched &&
+	       its->lost >= its->searched / LOST_PART + its->searched % LOST_PART && its->late_seen &&
 	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE);
 }
 
@@ -277,6 +278,7 @@ static void sum_ages(const struct summary_sample *all, size_t n, enum survival_k
 
 void sampled_sum(const struct summary_sample *all, size_t n, struct summary_sample *out)
 {
+	bool stays = false, stays_by_lost = false;
 	double bytes = 0, seen_of_all = 0;
 
 	*out = (struct summary_sample){ .standing = true };
@@ -287,6 +289,8 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 		out->late_seen += its->late_seen;
 		out->searched += its->searched;
 		out->lost += its->lost;
+		stays_by_lost |= its->by_lost;
+		stays |= its->survival.kind == SURVIVAL_STAYS && !its->by_lost;
 		bytes += its->bytes_each * (double)its->seen;
 		seen_of_all += its->sees / (double)n;
 		out->standing &= its->standing;
@@ -297,6 +301,7 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 		sampled_add_estimate(&out->may_keep_bytes, &its->may_keep_bytes);
 	}
 	out->bytes_each = out->seen ? bytes / (double)out->seen : 0;
+	out->by_lost = stays_by_lost && !stays;
 	out->sees = seen_of_all;
 	sum_ages(all, n, deciding(all, n), out);
 }
@@ -304,6 +309,7 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 void sampled_doubt(struct summary_sample *its, enum survival_doubt why)
 {
 	its->survival.kind = SURVIVAL_UNKNOWN;
+	its->by_lost = false;
 	its->survival.low = its->may_keep_blocks.low = its->may_keep_bytes.low = 0;
 	its->doubt = why;
 	put_kept(its);

@@ -94,7 +94,8 @@ static int list(void)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] [-x SLOW] [-l LATE] [-v 0] | list\n");
+	fprintf(stderr, "usage: simulate SCENARIO [-s FIRST_SEED] [-n SEEDS] [-d SECONDS] [-b BUDGET_PPM] "
+			"[-x SLOW] [-l LATE] [-v 0] | list\n");
 	return 2;
 }
 

@@ -68,7 +68,10 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns);
 /* A step in place over @trap is over: the trap is not planted again if no trap may be planted now. */
 void budget_stepped(struct keeper *k, uint32_t trap);
 
-/* For how long all threads may be stopped at once, now: of what the last ten seconds leave. Without a budget, for ever. */
+/*
+ * For how long all threads may be stopped at once, now: nine tenths of what the last ten seconds leave, divided by
+ * their number. Without a budget, for ever.
+ */
 uint64_t budget_pause_ns(struct keeper *k);
 
 /*

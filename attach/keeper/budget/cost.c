@@ -139,18 +139,22 @@ void cost_pause(struct keeper *k)
 		(void)quiet_clock_end(&k->budget.cost.quiet, 0, now_by_both(k, k->now_ns));
 }
 
-/* For what the controller may want to spend at once: a pause. */
-static void tell_room(struct keeper *k, uint64_t now_ns)
+static uint64_t pause_ns(struct keeper *k, uint64_t now_ns)
 {
-	atomic_store_explicit(&k->shared->budget.room_ns, token_bucket_room(&k->budget.cost.bucket, now_ns),
-			      memory_order_relaxed);
+	const int64_t room_ns = token_bucket_room(&k->budget.cost.bucket, now_ns);
+
+	return room_ns > 0 && k->threads.used ? (uint64_t)room_ns * 9 / 10 / k->threads.used : 0;
 }
 
 uint64_t cost_pause_ns(struct keeper *k)
 {
-	const int64_t room_ns = token_bucket_room(&k->budget.cost.bucket, keeper_clock_ns());
+	return pause_ns(k, keeper_clock_ns());
+}
 
-	return room_ns > 0 && k->threads.used ? (uint64_t)room_ns * 9 / 10 / k->threads.used : 0;
+/* The controller prepares a pause only if it may be long enough. */
+static void tell_pause(struct keeper *k, uint64_t now_ns)
+{
+	atomic_store_explicit(&k->shared->budget.pause_ns, pause_ns(k, now_ns), memory_order_relaxed);
 }
 
 /* The mean cost of a stop at a trap with rounds, over the last dozens. */
@@ -184,7 +188,7 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.recent.worst_ns / PPM_NS,
 			      memory_order_relaxed);
-	tell_room(k, now);
+	tell_pause(k, now);
 }
 
 void cost_quiet(struct keeper *k, pid_t tid)
@@ -303,7 +307,7 @@ bool cost_round(struct keeper *k)
 
 	if (!k->paid)
 		return false;
-	tell_room(k, now);
+	tell_pause(k, now);
 	if (now >= c->next_fade_ns) {
 		c->most_burst_ns -= c->most_burst_ns / 32;
 		c->next_fade_ns = now + FADE_NS;

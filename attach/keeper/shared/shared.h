@@ -165,7 +165,7 @@ struct shared_budget {
 	_Atomic uint64_t trap_stop_ns;	/* what a stop at a trap with rounds costs at present */
 	_Atomic uint64_t held_ns;	/* of spent_ns: threads that waited for the controller */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
-	_Atomic int64_t room_ns;	/* what the last ten seconds leave of the promise */
+	_Atomic uint64_t pause_ns;	/* for how long all threads may be stopped at once, at present */
 	_Atomic uint32_t closed;	/* how often all of these were lifted: nothing was left to spend */
 	_Atomic uint64_t closed_ns;	/* for how long, in sum, up to the last opening; */
 	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */

@@ -162,6 +162,7 @@ static void what_another_site_has_lost(void **state)
 	other->sees = 0.05;
 	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
 	assert_int_equal(unknown_reason(one), UNKNOWN_FEW);
+	assert_false(one->by_lost);
 	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
 	/* however seldom; but not what frees its blocks */
 	nplaces = 0;
