@@ -97,6 +97,52 @@ static void four_hits_a_second_at_first(void **state)
 	assert_int_equal(rounds.settled + rounds.candidates, 0);
 }
 
+/* A trap where malloc itself returns. */
+static struct sampling_site *add_exit(void)
+{
+	const uint32_t i = (uint32_t)sites.n;
+
+	add(1);
+	sites.all[i].role = SAMPLING_INNER;
+	sites.all[i].records = 1;
+	return &sites.all[i];
+}
+
+/* All windows together may cost an eighth of what is aimed at: 64 hits of 30 us each 2.3 s at 1 %. */
+static void windows_on_malloc(void **state)
+{
+	struct sampling_site *exit = add_exit();
+
+	(void)state;
+	decide();
+	assert_meter(0, SAMPLING_WINDOW, 2304);
+	add_exit();
+	decide();
+	assert_meter(0, SAMPLING_WINDOW, 4608);
+	assert_meter(1, SAMPLING_WINDOW, 4608);
+	/* one that never returns to anybody takes nothing from the other */
+	sites.all[1].records = 0;
+	decide();
+	assert_meter(0, SAMPLING_WINDOW, 2304);
+	/* one that was a candidate, with priority, is none any more */
+	sampling_sites_meter(&sites, exit, 500, 2304);
+	decide();
+	assert_meter(0, SAMPLING_WINDOW, 2304);
+	exit->ahead = true;
+	decide();
+	assert_false(exit->ahead);
+}
+
+/* At 0.05 % a quarter of what may be spent at once pays for 13 hits, once in nine seconds. */
+static void windows_of_a_small_budget(void **state)
+{
+	(void)state;
+	sampling_rounds_init(&rounds, 500);
+	add_exit();
+	decide();
+	assert_meter(0, 13, 9360);
+}
+
 /* Each time that eight more blocks are freed, a round lasts twice as long, up to a minute. */
 static void what_goes_is_looked_at_less(void **state)
 {
@@ -471,6 +517,8 @@ int main(void)
 {
 #define rounds_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		rounds_test(windows_on_malloc),
+		rounds_test(windows_of_a_small_budget),
 		rounds_test(four_hits_a_second_at_first),
 		rounds_test(what_goes_is_looked_at_less),
 		rounds_test(an_old_one_wakes_it),
