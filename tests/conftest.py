@@ -8,9 +8,11 @@ With four workers (pytest-xdist, --dist loadgroup) two run the tests that watch 
 the other; a third those of them that mostly wait (marked `waiting`); the last, with a lower priority, the tests that
 need nothing but a processor, in which the first three help when they are done. Which of the two runs a file is chosen
 by how long it took in some earlier run (durations.txt: a whole run writes such a list to build/tests.durations), so
-that both end at about the same time. While a test that is marked `alone`, because it measures time, is running, nothing
-else runs at all. Without xdist all run one after the other."""
+that both end at about the same time. Tests that mostly wait, but for what others must not delay (marked `quiet`), come
+when all others have run, three at a time. While a test that is marked `alone`, because it measures time, is running,
+nothing else runs at all. Without xdist all run one after the other."""
 import contextlib
+import datetime
 import fcntl
 import json
 import os
@@ -35,6 +37,7 @@ BESIDE = 10  # the nice value of tests that run beside live tests
 BUILD = HERE.parent / "build"
 GATE = BUILD / "tests.gate"  # locked by each before LOCK, and while one waits for that
 LOCK = BUILD / "tests.lock"  # locked by each worker for a test: shared, or exclusively
+LOUD = BUILD / "tests.loud"  # locked by each for a test that is not quiet
 WORKER = "PYTEST_XDIST_WORKER" in os.environ
 
 
@@ -56,12 +59,15 @@ def pytest_configure(config):
     """A session may have been given ten times the share of others. Victims would inherit it, and mmattach, in
     a session of its own, would starve beside them."""
     take_signals_as_usual()
+    # which of several variants it is the turn of (test_census.of_the_day): the same for all workers, before and after midnight
+    os.environ.setdefault("MM_DAY", str(datetime.date.today().toordinal()))
     if WORKER:
         os.setsid()  # a share of its own
     config.pluginmanager.register(Durations(), "durations")
     config.pluginmanager.register(Again())
     config.addinivalue_line("markers", "alone: measures time: no other test runs meanwhile")
     config.addinivalue_line("markers", "waiting: a live test that mostly waits, and bears that others run beside it")
+    config.addinivalue_line("markers", "quiet: mostly waits, but needs a processor at once: only others like it run beside it")
     config.addinivalue_line("markers", "full: only with MM_FULL=1")
     config.share_before = AUTOGROUP.read_text().split()[-1:] if AUTOGROUP.exists() else []
     set_share("0")
@@ -75,8 +81,12 @@ def is_waiting(item):
     return item.get_closest_marker("waiting") is not None
 
 
+def is_quiet(item):
+    return item.get_closest_marker("quiet") is not None
+
+
 def is_live(item):
-    return is_alone(item) or item.path.parent != HERE
+    return is_alone(item) or is_quiet(item) or item.path.parent != HERE
 
 
 def name_of(path):
@@ -96,6 +106,8 @@ def lanes(paths):
 
 def group(item, lane_of):
     """The tests that one worker takes as a whole; None: any free worker takes it."""
+    if is_quiet(item):
+        return None
     if is_live(item):
         # as a group of their own they would keep a worker waiting from the beginning
         return f"lane {0 if is_alone(item) else LANES if is_waiting(item) else lane_of[item.path]}"
@@ -105,8 +117,8 @@ def group(item, lane_of):
 
 def turn(item):
     """The order: live tests take longest, so they come first; then those that run alone, which wait until no other does.
-    Small ones fill the rest."""
-    return (1 if is_alone(item) else 0) if is_live(item) else 3 if item.path.stem in SINGLE else 2
+    Small ones fill the rest, and quiet ones come last."""
+    return 4 if is_quiet(item) else (1 if is_alone(item) else 0) if is_live(item) else 3 if item.path.stem in SINGLE else 2
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -115,7 +127,8 @@ def pytest_collection_modifyitems(config, items):
         items[:] = [item for item in items if not item.get_closest_marker("full")]
     if not config.pluginmanager.hasplugin("xdist"):
         return
-    lane_of = lanes({item.path for item in items if is_live(item) and not is_alone(item) and not is_waiting(item)})
+    lane_of = lanes({item.path for item in items
+                     if is_live(item) and not is_alone(item) and not is_waiting(item) and not is_quiet(item)})
     for item in items:
         name = group(item, lane_of)
         if name:
@@ -151,9 +164,27 @@ def held(how, soon=False):
         yield
 
 
+@contextlib.contextmanager
+def loud(item):
+    """A quiet one waits until none runs that is not. As it comes last, none begins then."""
+    if is_quiet(item):
+        with locked(LOUD, fcntl.LOCK_EX):
+            pass
+    with contextlib.nullcontext() if is_quiet(item) else locked(LOUD, fcntl.LOCK_SH):
+        yield
+
+
+@contextlib.contextmanager
 def held_for(item):
-    """While this test runs: nothing else, if it is alone."""
-    return held(fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH) if WORKER else contextlib.nullcontext()
+    """While this test runs: nothing else, if it is alone, and nothing loud, if it is quiet."""
+    if not WORKER:
+        yield
+    elif is_alone(item):
+        with held(fcntl.LOCK_EX):
+            yield
+    else:
+        with loud(item), held(fcntl.LOCK_SH):
+            yield
 
 
 @pytest.hookimpl(hookwrapper=True)

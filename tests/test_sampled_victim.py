@@ -88,7 +88,7 @@ def test_truth_adds_up(threads):
             assert site["live_bytes"] >= site["live"] * site["size"]
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("options", [(), ("-t", 2, "-s", 7), ("-b", 0.25)], ids=["even", "two threads", "bursts"])
 def test_rates(options):
     def as_wanted():

@@ -2,6 +2,8 @@
 """What the suite does of itself (conftest.py): which skips are excused, and how files are shared out."""
 import importlib.util
 import pathlib
+import threading
+import time
 
 import pytest
 
@@ -49,10 +51,51 @@ class Item:
 @pytest.mark.parametrize("item, group", [
     (Item("live/test_a.py"), "lane 1"), (Item("live/test_a.py", "waiting"), "lane 2"), (Item("live/test_a.py", "alone"), "lane 0"),
     (Item("live/test_a.py", "waiting", "alone"), "lane 0"), (Item("test_a.py"), "test_a"), (Item("test_unit.py"), None),
+    (Item("live/test_a.py", "quiet"), None), (Item("test_a.py", "quiet"), None),
 ])
 def test_who_runs_a_test(item, group):
-    """What waits has a lane of its own, beside those of live tests; what runs alone is in the first one."""
+    """What waits has a lane of its own, beside those of live tests; what runs alone is in the first one; what is quiet
+    is taken by any that has nothing else."""
     assert suite.group(item, {suite.HERE / "live/test_a.py": 1}) == group
+
+
+def test_quiet_ones_come_last():
+    names = ["test_unit.py", "live/test_a.py", "test_a.py"]
+    items = [Item(name, *marks) for name in names for marks in [(), ("quiet",), ("alone",)]]
+    assert [suite.is_quiet(item) for item in sorted(items, key=suite.turn)] == [False] * 6 + [True] * 3
+
+
+def test_a_quiet_one_waits_for_the_others(tmp_path, monkeypatch):
+    """But not for another quiet one, nor does it hold others up as it waits."""
+    for name in ("GATE", "LOCK", "LOUD"):
+        monkeypatch.setattr(suite, name, tmp_path / name)
+    monkeypatch.setattr(suite, "WORKER", True)
+    began, ends = [], threading.Event()
+
+    def run(*marks):
+        with suite.held_for(Item("test_a.py", *marks)):
+            began.append(marks)
+            ends.wait(20)
+    threads = [threading.Thread(target=run, args=marks) for marks in ((), ("quiet",), ("quiet",))]
+    with suite.held_for(Item("test_a.py")):
+        threads[0].start()
+        wait_until(lambda: began == [()])
+        for thread in threads[1:]:
+            thread.start()
+        assert not wait_until(lambda: len(began) > 1, 0.3)
+    assert not wait_until(lambda: len(began) > 1, 0.3), "another loud one still runs"
+    ends.set()
+    threads[0].join()
+    assert wait_until(lambda: began == [(), ("quiet",), ("quiet",)])
+    for thread in threads[1:]:
+        thread.join()
+
+
+def wait_until(condition, limit=10):
+    end = time.monotonic() + limit
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
 
 
 @pytest.mark.parametrize("expected, most", [(0, 0), (0.2, 3), (1.5, 7), (30.85, 51), (100, 134)])

@@ -21,7 +21,8 @@ import pytest
 from harness import MMATTACH, Watch, everyday, last_for, random_moment, slept_so_often, wait_for
 from untouched import assert_untouched
 
-alone = pytest.mark.alone  # where a price or a rate is asserted
+alone = pytest.mark.alone  # where a price is asserted
+quiet = pytest.mark.quiet  # where a rate is, and little is done for it
 # 40 seconds are too few to see the end of blocks that live 20, or that a table which is being filled is
 # bounded
 TOO_YOUNG = {"site_cache_token", "site_table_entry"}
@@ -114,7 +115,7 @@ def assert_no_false_leaks(report, target):
     assert false <= TOO_YOUNG, false
 
 
-@alone
+@quiet
 def test_leaks_are_found_and_what_goes_is_not_called_one(victim, tmp_path):
     target = victim("sampled", "-r", "20000")
     trace = tmp_path / "t.mmt"
@@ -155,7 +156,7 @@ LIB = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 OTHERS = {"tcmalloc": LIB / "libtcmalloc_minimal.so.4", "mimalloc": LIB / "libmimalloc.so.2", "musl": None}
 
 
-@alone
+@quiet
 @pytest.mark.parametrize("malloc", everyday(["tcmalloc"], OTHERS))
 def test_leaks_in_other_mallocs_are_found(victim, malloc):
     library = OTHERS[malloc]
@@ -178,7 +179,7 @@ def test_leaks_in_other_mallocs_are_found(victim, malloc):
     target.end()
 
 
-@alone
+@quiet
 def test_callers_of_a_wrapper_are_told_apart(victim):
     """One of the callers of victim_alloc leaks, through a function that only jumps there: it has its own group."""
     target = victim("sampled", "-r", "3000", "-w")
@@ -195,7 +196,7 @@ def test_callers_of_a_wrapper_are_told_apart(victim):
     target.end()
 
 
-@alone
+@quiet
 def test_a_wrapper_keeps_its_name(victim, watch):
     """What leaks is named by the function that allocates it, as with an exact watch, though it is seen in its caller."""
     target = victim("leak_fast")
@@ -276,7 +277,7 @@ def wakings(pids, seconds):
     return [(slept_so_often(pid) - had) / (time.monotonic() - began) for pid, had in zip(pids, before)]
 
 
-@alone
+@quiet
 def test_traps_that_nobody_meets_wake_nobody(victim):
     """Hundreds of traps have a round per second each; but not each has a timer, and the controller does not
     wake up because the keeper does."""
@@ -288,7 +289,7 @@ def test_traps_that_nobody_meets_wake_nobody(victim):
     assert watch.finish()["run"]["budget"]["sites"] > 300
 
 
-@alone
+@quiet
 def test_modules_that_come_and_go(victim):
     """They do not have to wait for us; unmapped modules are not touched, and those still mapped are as they
     were."""

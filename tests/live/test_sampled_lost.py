@@ -7,7 +7,7 @@ from harness import Watch
 from test_sampled import leaf
 from untouched import assert_untouched
 
-pytestmark = pytest.mark.alone  # how long a pause takes, and how much is seen until then, depends on what else runs
+pytestmark = pytest.mark.quiet  # how long a pause takes, and how much is seen until then, depends on what else runs
 LEAKS = {"session_open", "cache_insert", "log_context"}
 PAUSED = "at the end the process was stopped for "
 NOT_PAUSED = "which tracked blocks are lost is not known: "

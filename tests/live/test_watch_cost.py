@@ -33,8 +33,8 @@ def test_one_thread_of_many(victim, watch, tmp_path):
 
 def test_nothing_to_say(victim, watch):
     """A thread that calls now and then loses little of its time."""
-    target = victim("leaky_service")
-    w = watch("-p", target.pid, "-d", "5s", json_report=False)
+    target = victim("paced", 1, 20)
+    w = watch("-p", target.pid, "-d", "4s", json_report=False)
     assert w.wait() == 0 and "slows the target" not in w.said()
     assert_untouched(target)
 
