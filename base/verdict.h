@@ -10,6 +10,8 @@
 #ifndef MM_VERDICT_H
 #define MM_VERDICT_H
 
+#include <stdbool.h>
+
 #define VERDICTS(X)			\
 	X(UNKNOWN, unknown)		\
 	X(DEFINITE, definite)		\
@@ -26,5 +28,11 @@ enum verdict {
 
 /* As in the JSON report: "definite". The words for a reader are in report/words/words.h. */
 const char *verdict_name(enum verdict v);
+
+/* For certain: nothing points to it, or only lost blocks do. */
+static inline bool verdict_is_lost(enum verdict v)
+{
+	return v == VERDICT_DEFINITE || v == VERDICT_INDIRECT;
+}
 
 #endif

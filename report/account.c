@@ -70,6 +70,8 @@ static void add_budget(const struct ledger *l, struct summary_run *run)
 		.wall_s = b->wall_us / 1e6, .closed = b->closed, .closed_s = b->closed_us / 1e6,
 		.sites = b->sites, .hit = b->sites_hit,
 		.settled = b->sites_settled, .candidates = b->candidates, .unfound = b->unfound,
+		.loss_s = b->loss.over_us / 1e6, .loss = { b->loss.blocks, b->loss.bytes },
+		.loss_before = { b->loss.before_blocks, b->loss.before_bytes },
 	};
 }
 

@@ -54,7 +54,8 @@ INFO = {
     "JUDGED": "verdict blocks:judged",
     "SAMPLE": "stack flags seen late_seen chunk_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
               "+ late_exposed_us + missed + stood_us + process + searched + lost",
-    "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound",
+    "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound "
+              "+ loss_us + loss_blocks + loss_bytes + lost_before_blocks + lost_before_bytes",
     "MEMORY": "pid:signed name:text at_us anonymous file shared swapped heap + mapped threads descriptors busy_us", "RUNTIME": "name:text",
     "PROCESS": "number pid:signed run_id:run_id start:signed flags comm:text exe:text host:text labels:text frontend:text mode:text how:text "
                "run_us allocs frees live_blocks live_bytes events lost stopped_us thread_us gaps gaps_us resident own_first own_last sums:sums",

@@ -316,8 +316,12 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 
 static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 {
+	d->budget.loss = (struct fact_loss){ 0 };
 #define X(field) d->budget.field = cursor_varint(in);
 	FIELDS_OF_BUDGET(X)
+#undef X
+#define X(field) d->budget.loss.field = cursor_left(in) ? cursor_varint(in) : 0;
+	FIELDS_OF_LOSS(X)
 #undef X
 	f->budget = &d->budget;
 }

@@ -176,6 +176,9 @@ static void put_budget(struct sink *s, const struct fact_budget *b)
 #define X(field) sink_varint(s, b->field);
 	FIELDS_OF_BUDGET(X)
 #undef X
+#define X(field) sink_varint(s, b->loss.field);
+	FIELDS_OF_LOSS(X)
+#undef X
 }
 
 static void put_process(struct sink *s, const struct fact_process *p)

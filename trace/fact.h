@@ -105,6 +105,14 @@ struct fact_sample {
 	uint64_t searched, lost;
 };
 
+/*
+ * What the whole process has lost in a sampled run, whether it was seen being allocated or not: from two copies of its
+ * memory, this long apart; 0: not known. `before`: what was lost already in the earlier one.
+ */
+struct fact_loss {
+	uint64_t over_us, blocks, bytes, before_blocks, before_bytes;
+};
+
 /* MMT_BUDGET: of a sampled run, until now; likewise. */
 struct fact_budget {
 	uint64_t promise_ppm;	/* of the time: 1 % is 10000 */
@@ -120,6 +128,7 @@ struct fact_budget {
 	uint64_t sites_settled;	/* sampled rarely, since all their blocks are freed, */
 	uint64_t candidates;	/* and that may leak */
 	uint64_t unfound;	/* calls that cannot be trapped */
+	struct fact_loss loss;
 };
 
 /*

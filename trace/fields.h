@@ -103,6 +103,10 @@
 	X(promise_ppm)                                                                                       \
 	X(spent_us) X(wall_us) X(worst_ppm) X(closed) X(closed_us) X(sites) X(sites_hit) X(sites_settled)    \
 		X(candidates) X(unfound)
+/* After these, in traces of this version and later. */
+#define FIELDS_OF_LOSS(X)                                                                                    \
+	X(over_us)                                                                                           \
+	X(blocks) X(bytes) X(before_blocks) X(before_bytes)
 /* The numbers of struct fact_merged before its lists (put_merged in encode.c, get_merged in decode.c). */
 #define FIELDS_OF_MERGED(X)                                                                                  \
 	X(blocks)                                                                                            \

@@ -259,7 +259,7 @@ static void tell(struct sampling *s, uint64_t now_ns, bool all)
 {
 	sampling_stacks_survey(&s->stacks);
 	sampling_facts_stacks(s->recorder, &s->sites, &s->stacks, now_ns, all);
-	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, now_ns);
+	sampling_facts_budget(s->recorder, &s->sites, &s->rounds, s->planting->link->shared, &s->loss, now_ns);
 	s->next_record_ns = now_ns + RECORD_NS;
 }
 
@@ -293,6 +293,11 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 void sampling_judge(struct sampling *s, taddr addr, bool lost)
 {
 	block_poll_judge(s->poll, addr, lost);
+}
+
+void sampling_loss(struct sampling *s, const struct fact_loss *loss)
+{
+	s->loss = *loss;
 }
 
 void sampling_end(struct sampling *s, uint64_t now_ns)

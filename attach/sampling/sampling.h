@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
+struct fact_loss;
 struct planting;
 struct record_hit;
 struct tally;
@@ -56,6 +57,9 @@ void sampling_record(struct sampling *s, uint64_t now_ns);
 
 /* At the end it was looked whether something points to the block at @addr: it is @lost, or not. */
 void sampling_judge(struct sampling *s, taddr addr, bool lost);
+
+/* What the whole process has lost, for the report. */
+void sampling_loss(struct sampling *s, const struct fact_loss *loss);
 
 /* The watch is over: one last look at all blocks, and the numbers for the last time. */
 void sampling_end(struct sampling *s, uint64_t now_ns);

@@ -153,7 +153,8 @@ static uint64_t up_to_now(const _Atomic uint64_t *over_ns, const _Atomic uint64_
 }
 
 void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites,
-			   const struct sampling_rounds *rounds, const struct shared *shared, uint64_t now_ns)
+			   const struct sampling_rounds *rounds, const struct shared *shared,
+			   const struct fact_loss *loss, uint64_t now_ns)
 {
 	struct fact_budget b = {
 		.promise_ppm = shared->budget_ppm,
@@ -166,6 +167,7 @@ void sampling_facts_budget(struct recorder *r, const struct sampling_sites *site
 		.sites_settled = rounds->settled,
 		.candidates = rounds->candidates,
 		.unfound = sites->untrapped + sites->unfitting,
+		.loss = *loss,
 	};
 	const struct fact f = { .kind = MMT_INFO, .info = MMT_BUDGET, .time_us = b.wall_us, .budget = &b };
 

@@ -29,7 +29,7 @@ void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *site
 
 void sampling_facts_budget(struct recorder *r, const struct sampling_sites *sites,
 			   const struct sampling_rounds *rounds, const struct shared *shared,
-			   uint64_t now_ns);
+			   const struct fact_loss *loss, uint64_t now_ns);
 
 /* Record what could not be seen, for the reader of the report. At the end. */
 void sampling_facts_notes(struct recorder *r, const struct sampling_sites *sites,

@@ -16,6 +16,7 @@
 #include "attach/sampling/sampling_rounds.h"
 #include "attach/sampling/sampling_sites.h"
 #include "attach/sampling/sampling_stacks.h"
+#include "trace/fact.h"
 
 struct sampling {
 	pid_t pid;
@@ -30,6 +31,7 @@ struct sampling {
 	struct sampling_again again;
 	struct sampling_parents parents;
 	struct sampling_rounds rounds;
+	struct fact_loss loss;		/* of the whole process; not known before the end */
 	uint32_t *probes;		/* of each rule; NO_PROBE: its function was not found */
 	uint64_t next_tick_ns, next_decide_ns, next_record_ns;
 };

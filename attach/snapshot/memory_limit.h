@@ -38,7 +38,7 @@ const char *memory_limit_text(const struct memory_limit *room, char out[MEMORY_L
  */
 uint64_t memory_limit_in_group(const char *root, const char *self);
 
-/* "RssAnon:     1234 kB" in @text, as bytes; false if there is no such line. For the tests. */
+/* "RssAnon:     1234 kB" in @text, as bytes; false if there is no such line. */
 bool memory_limit_find(const char *text, const char *key, uint64_t *bytes);
 
 #endif

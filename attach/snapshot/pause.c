@@ -39,6 +39,7 @@
 #define LIMIT_ANY_NS 10000000000ull	/* if any pause will do */
 #define SLACK_NS 2000000000ull	/* the keeper's answer may come this long after its own limit */
 #define RESUME_TRIES 5
+#define STATUS_MAX 65536
 
 /* One try. */
 struct pause {
@@ -93,6 +94,25 @@ static int open_files(struct pause *p)
 	return 0;
 }
 
+/*
+ * Has the process so much memory that no machine copies it in that time? Then its page map is not even read, which
+ * would take as long as its memory is large.
+ */
+static bool is_far_too_large(struct pause *p, const struct pause_wish *wish)
+{
+	cleanup_free char *text = NULL;
+	uint64_t bytes;
+	char path[64];
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
+	if (!wish->max_pause_ns || read_whole_file(path, STATUS_MAX, &text, &n) < 0 ||
+	    !memory_limit_find(text, "RssAnon", &bytes) || bytes * 1e9 / SPEED_MOST <= wish->max_pause_ns)
+		return false;
+	p->had->expected_ns = bytes * 1e9 / SPEED_USUAL;
+	return true;
+}
+
 static void read_comm(pid_t pid, char comm[16])
 {
 	cleanup_free char *text = NULL;
@@ -122,8 +142,10 @@ static int reserve_threads(struct pause *p)
 	return 0;
 }
 
-static uint64_t expect(const struct pause *p, double bytes_per_s)
+static uint64_t expect(const struct pause *p, const struct pause_wish *wish, double bytes_per_s)
 {
+	const uint64_t busy_ns = wish->limit_ns ? 0 : busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN));
+
 	/*
 	 * The trial was faster because its memory was written just before, while the target's is scattered; a
 	 * second thread that copies makes up for that. What runs is not the target's alone, and goes on while
@@ -131,8 +153,7 @@ static uint64_t expect(const struct pause *p, double bytes_per_s)
 	 */
 	uint64_t work = p->size.bytes * 1e9 / bytes_per_s + p->size.scan_ns;
 
-	return BASE_NS + p->maps_ns + work + busy_stop_ns(&p->busy, sysconf(_SC_NPROCESSORS_ONLN)) +
-	       atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
+	return BASE_NS + p->maps_ns + work + busy_ns + atomic_load(&p->link->shared->threads) * (uint64_t)THREAD_NS;
 }
 
 static void set_limit(struct pause *p, const struct pause_wish *wish)
@@ -184,10 +205,10 @@ static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 		busy_sample(&p->busy, p->pid);
 		nanosleep(&(struct timespec){ 0, SAMPLE_EVERY_NS }, NULL);
 	}
-	p->had->expected_ns = expect(p, bytes_per_s);
+	p->had->expected_ns = expect(p, wish, bytes_per_s);
 	if (wish->max_pause_ns && p->had->expected_ns > wish->max_pause_ns && p->size.shared) {
 		limit_shared(p, 0);
-		p->had->expected_ns = expect(p, bytes_per_s);
+		p->had->expected_ns = expect(p, wish, bytes_per_s);
 	}
 	set_limit(p, wish);
 }
@@ -196,7 +217,7 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 {
 	uint64_t private, extra, reserve;
 	struct memory_limit spare;
-	int r = open_files(p);
+	int r = is_far_too_large(p, wish) ? -ETIME : open_files(p);
 
 	if (r == 0)
 		r = measure(p);

@@ -30,7 +30,9 @@ struct snapshot;
 struct pause_wish {
 	uint64_t max_pause_ns;		/* not begun if it is expected to last longer; 0: no limit */
 	/*
-	 * ended if it lasts so long; 0: a multiple of what is expected and of max_pause_ns, at least a second
+	 * ended if it lasts so long; 0: a multiple of what is expected and of max_pause_ns, at least a second. Where
+	 * it is given, no thread is stopped for longer, so it is also begun if only threads that get no processor may
+	 * make it too long
 	 */
 	uint64_t limit_ns;
 	/*

@@ -147,22 +147,32 @@ static struct fact_verdicts describe(const struct verdict_snapshot *taken, const
 	};
 }
 
-int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l, verdict_snapshot_block *each,
-			  void *ctx)
+static int see_all(const struct verdicts *j, bool any, const struct verdict_snapshot_see *see)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < j->nblocks; i++) {
+		const struct verdicts_block *b = &j->blocks[i];
+
+		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
+			see->tracked(see->ctx, b->addr, b->verdict);
+		else if (b->family == VERDICTS_NONE && any && verdict_is_lost(b->verdict))
+			r = see->any(see->ctx, b->addr, b->size);
+	}
+	return r;
+}
+
+int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l,
+			  const struct verdict_snapshot_see *see)
 {
 	struct verdicts j;
 	int r = verdicts_run(&j, &taken->memory, l, false);
+	const bool any = r == 0 && census_adds_up(&j.census);
 
-	if (r == 0 && j.may_err)
-		r = -ENODATA;
-	for (size_t i = 0; r == 0 && i < j.nblocks; i++) {
-		const struct verdicts_block *b = &j.blocks[i];
-
-		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
-			each(ctx, b->addr, b->verdict);
-	}
+	if (r == 0)
+		r = j.may_err ? -ENODATA : see_all(&j, any, see);
 	verdicts_fini(&j);
-	return r;
+	return r < 0 ? r : any;
 }
 
 void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, bool exact,

@@ -68,12 +68,18 @@ void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, 
 			    struct verdict_asked *asked);
 
 /*
- * The same for a watch that records no verdicts: @each is called for all live blocks of @l that have one. 0; -ENODATA:
- * not all was seen that may point to them, so none has; or another -errno.
+ * The same for a watch that records no verdicts: @tracked is called for all live blocks of @l that have one, and @any
+ * for each lost block of the process. Returns 1; 0: not all blocks of the heap are known, and @any was not called;
+ * -ENODATA: not all was seen that may point to them, so none has a verdict; or another -errno, or @any's.
  */
-typedef void verdict_snapshot_block(void *ctx, taddr addr, enum verdict verdict);
+struct verdict_snapshot_see {
+	void (*tracked)(void *ctx, taddr addr, enum verdict verdict);
+	int (*any)(void *ctx, taddr addr, uint64_t size);
+	void *ctx;
+};
+
 must_check int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct ledger *l,
-				     verdict_snapshot_block *each, void *ctx);
+				     const struct verdict_snapshot_see *see);
 
 void verdict_snapshot_fini(struct verdict_snapshot *taken);
 

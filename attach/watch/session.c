@@ -25,6 +25,7 @@
 #include "attach/watch/gdb.h"
 #include "attach/watch/member.h"
 #include "attach/watch/session_record.h"
+#include "attach/watch/session_loss.h"
 #include "attach/watch/session_report.h"
 #include "attach/watch/session_verdicts.h"
 #include "base/duration.h"
@@ -106,6 +107,7 @@ static enum watch_end tick(void *ctx, uint64_t now_ns)
 	session_record_tick(s, now_ns);
 	if (s->watch.report_now)
 		interim_ask(&s->interim);
+	session_loss_tick(s, now_ns);
 	if (interim_due(&s->interim, now_ns))
 		make_interim(s, now_ns);
 	if (interim_due(&s->metrics, now_ns))
@@ -340,6 +342,7 @@ static int report(struct session *s)
 static void close_session(struct session *s)
 {
 	session_verdicts_close(s);
+	session_loss_close(s);
 	attach_close(s);
 	session_record_close(s);
 	attached_close(&s->at);

@@ -20,6 +20,7 @@
 #include "attach/events/processes.h"
 #include "attach/rules/rulefile.h"
 #include "attach/target/spawn.h"
+#include "attach/verdicts/loss.h"
 #include "attach/watch/attached.h"
 #include "attach/watch/freed_sizes.h"
 #include "attach/watch/interim.h"
@@ -64,6 +65,11 @@ struct session {
 	struct reporting *reporting;
 	struct verdict_asked *asked;	/* --who-points-at */
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
+	struct session_loss {
+		bool looked;		/* the first copy was made, or tried */
+		uint64_t at_ns;		/* when it was made; 0: what was lost then is not known */
+		struct loss before;	/* what was lost then */
+	} loss;
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */

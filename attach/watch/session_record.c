@@ -19,6 +19,7 @@
 #include "attach/watch/livenames.h"
 #include "attach/watch/recount.h"
 #include "attach/watch/session.h"
+#include "attach/watch/session_loss.h"
 #include "attach/watch/session_verdicts.h"
 #include "base/log.h"
 #include "trace/rotate_names.h"
@@ -143,7 +144,7 @@ static int complete(struct session *s)
 
 	tally_end(s->tally);
 	if (s->sampling) {
-		session_verdicts_of_sample(s);
+		session_loss_end(s);
 		sampling_end(s->sampling, s->end_ns);
 	}
 	watch_count_threads(&s->watch, s->end_ns);

@@ -9,13 +9,11 @@
 #include "attach/events/recorder.h"
 #include "attach/events/tally.h"
 #include "attach/options/options.h"
-#include "attach/sampling/sampling.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/verdicts/dying.h"
 #include "attach/verdicts/verdict_pointers.h"
 #include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
-#include "base/duration.h"
 #include "base/log.h"
 
 int session_verdicts_open(struct session *s)
@@ -141,7 +139,7 @@ static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
 /*
  * The same while events are read; then the ledger has those up to the moment of the stop, and no later ones.
  */
-static bool take_while_running(struct session *s)
+bool session_verdicts_take(struct session *s)
 {
 	if (!take_snapshot(s, read_events))
 		return false;
@@ -150,9 +148,10 @@ static bool take_while_running(struct session *s)
 	return true;
 }
 
+/* Then a copy would show nothing: unless there was one before, to be compared with it. */
 static bool nothing_live(const struct session *s)
 {
-	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO;
+	return !s->recorder->ledger.held_blocks && s->opt->verdicts == VERDICTS_AUTO && !s->loss.at_ns;
 }
 
 /* Why the target's memory is gone or cannot be read, or NULL. */
@@ -206,7 +205,7 @@ bool session_verdicts_interim(struct session *s)
 
 	if (!wished || s->sampling || s->snapshot->state != SNAPSHOT_NONE || !interim_ready(&s->interim))
 		return false;
-	(void)take_while_running(s);
+	(void)session_verdicts_take(s);
 	return true;
 }
 
@@ -223,54 +222,8 @@ void session_verdicts_last(struct session *s)
 				      why_not ? "" : ", so the process was not stopped");
 	} else if (why_not) {
 		verdict_snapshot_fail(s->snapshot, "%s", why_not);
-	} else if (take_while_running(s)) {
+	} else if (session_verdicts_take(s)) {
 		s->end_ns = s->snapshot->had.at_ns;
 		s->watch.closed = true;
 	}
-}
-
-/* --- with a budget --- */
-
-#define UNSEEN								\
-	"not all memory was seen that may point to them (it was swapped out, not copied, or of a thread that "	\
-	"was not stopped)"
-
-struct judged {
-	struct sampling *sampling;
-	uint64_t blocks, lost;
-};
-
-static void judge(void *ctx, taddr addr, enum verdict verdict)
-{
-	const bool lost = verdict == VERDICT_DEFINITE || verdict == VERDICT_INDIRECT;
-	struct judged *its = ctx;
-
-	sampling_judge(its->sampling, addr, lost);
-	its->blocks++;
-	its->lost += lost;
-}
-
-void session_verdicts_of_sample(struct session *s)
-{
-	const uint64_t t = recorder_time(s->recorder, s->end_ns);
-	struct judged its = { .sampling = s->sampling };
-	char text[DURATION_TEXT];
-	int r;
-
-	if (s->snapshot->state == SNAPSHOT_TAKEN) {
-		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, judge, &its);
-		if (r < 0) {
-			verdict_snapshot_fini(s->snapshot);
-			verdict_snapshot_fail(s->snapshot, "%s", r == -ENODATA ? UNSEEN : strerror(-r));
-		} else {
-			recorder_note(s->recorder, t,
-				      "at the end the process was stopped for %s and copied: %" PRIu64 " of %" PRIu64
-				      " tracked blocks are lost",
-				      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), its.lost,
-				      its.blocks);
-		}
-	}
-	if (s->snapshot->state == SNAPSHOT_FAILED)
-		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
-			      s->snapshot->why_not);
 }

@@ -26,8 +26,7 @@ must_check int session_verdicts_open(struct session *s);
 void session_verdicts_close(struct session *s);
 
 /*
- * With a budget the pause must fit into what it leaves, and the verdicts are those of the tracked blocks: they decide
- * whether a stack leaks (report/model/sampled.h), and are not recorded one by one. Only at the end of the watch, while
+ * With a budget the pause must fit into what it leaves, and what it shows is used as session_loss.h says. Only while
  * the process lives.
  */
 
@@ -47,7 +46,10 @@ void session_verdicts_last(struct session *s);
 bool session_verdicts_interim(struct session *s);
 void session_verdicts_drop(struct session *s);
 
-/* With a budget: tell the sampler what became known, before it ends; and the reader of the report. */
-void session_verdicts_of_sample(struct session *s);
+/*
+ * Stop the target and copy it, while events are read: the ledger has those up to the moment of the stop, and no later
+ * ones. false: s->snapshot has the reason.
+ */
+bool session_verdicts_take(struct session *s);
 
 #endif

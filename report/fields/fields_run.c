@@ -28,6 +28,16 @@ FIELDS(probe, const struct summary_probe *p, PROBE, "A function that was watched
 
 FIELDS(gap, const struct summary_gap *g, GAP, "A time in which nothing was seen.");
 
+#define LOSS(F)												\
+	F(seconds, over_s, ALL, b->loss_s, "The time between the copies.")				\
+	F(uint, blocks, ALL, b->loss.blocks,								\
+	  "Blocks that were lost meanwhile, whether their code was seen or not.")			\
+	F(uint, bytes, ALL, b->loss.bytes, "Their bytes, as malloc made them.")				\
+	F(uint, before_blocks, ALL, b->loss_before.blocks, "Blocks that were lost before.")		\
+	F(uint, before_bytes, ALL, b->loss_before.bytes, "Their bytes.")
+
+FIELDS(loss, const struct summary_budget *b, LOSS, "What a process has lost while it was watched.");
+
 #define BUDGET(F)											\
 	F(real, promise, ALL, b->promise,								\
 	  "The share of any ten seconds for which threads may be stopped.")				\
@@ -41,7 +51,9 @@ FIELDS(gap, const struct summary_gap *g, GAP, "A time in which nothing was seen.
 	F(uint, sites_hit, ALL, b->hit, "Of these, sites that were hit.")				\
 	F(uint, settled, ALL, b->settled, "Sites of whose blocks enough is known.")			\
 	F(uint, candidates, ALL, b->candidates, "Sites whose blocks may stay.")				\
-	F(uint, unfound, ALL, b->unfound, "Calls from places that were not found.")
+	F(uint, unfound, ALL, b->unfound, "Calls from places that were not found.")			\
+	F(object(loss), loss, ALL | OPT, WHEN(b->loss_s > 0, b),					\
+	  "What the process has lost, if two copies of its memory show it.")
 
 FIELDS(budget, const struct summary_budget *b, BUDGET, "Of a watch with --budget: what it promised, and used.");
 

@@ -47,6 +47,8 @@ function budgetFacts(b) {
 		...fact("sampled", `${things(b.sites, "call site")} found in the code, ${count(b.sites_hit)} of them called` +
 			(b.settled ? `; ${count(b.settled)} of the sites seldom by now, as all is freed` : "") +
 			(b.candidates ? `; ${count(b.candidates)} of the sites closely, as some of their groups may leak` : "")),
+		...fact("lost", b.loss ? `in ${seconds(b.loss.over_s)} by the whole process: ` +
+			`${things(b.loss.blocks, "block")}, ${size(b.loss.bytes)}; before that ${things(b.loss.before_blocks, "block")}` : ""),
 		...fact("not seen", b.unfound ? `${things(b.unfound, "call site")} where no trap can be planted` : ""),
 		...fact("not seen", b.closed ? `anything for ${seconds(b.closed_s)} in all, as the budget was used up, ` +
 			"or mmattach got no processor" : "")];

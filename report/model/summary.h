@@ -264,6 +264,9 @@ struct summary_budget {
 	uint64_t closed;		/* how often the budget was used up, */
 	double closed_s;		/* and for how long nothing was seen then */
 	uint64_t sites, hit, settled, candidates, unfound;	/* as in struct fact_budget */
+	/* What the process has lost in so much time, and before; 0 s: not known. */
+	double loss_s;
+	struct summary_sum loss, loss_before;
 };
 
 /* The verdicts of a run, and how they were found. */

@@ -23,6 +23,7 @@
 #include "report/text/groups/text_sampled.h"
 #include "report/text/groups/text_verdicts.h"
 #include "report/text/text_certainty.h"
+#include "report/text/text_loss.h"
 #include "report/text/text_memory.h"
 #include "report/text/text_processes.h"
 
@@ -354,6 +355,7 @@ void text_answer(struct strbuf *sb, const struct summary *s)
 	}
 	put_twice(sb, s);
 	strbuf_putc(sb, '\n');
+	text_loss(sb, s);
 	put_may_leak(sb, s);
 	text_verdicts_answer(sb, s);
 	text_memory_answer(sb, s);

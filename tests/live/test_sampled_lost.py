@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A watch with a budget ends with a pause, if the budget leaves one, to find which tracked blocks are lost: so a watch
 of seconds finds what leaks, and the promise holds with the pause."""
+import re
+import time
+
 import pytest
 
 from harness import Watch
@@ -67,3 +70,26 @@ def test_a_report_on_the_way_has_none(victim):
     *early, last = watch.out.text().split("interim report ")[1:]
     assert early and "verdicts" not in watch.out.text()
     assert PAUSED in " ".join(last.split()) and not any(PAUSED in " ".join(text.split()) for text in early)
+
+
+def test_what_the_whole_process_loses(victim):
+    """Also what was lost before, and what no trap sees being allocated. As the watch begins a copy is made."""
+    target = victim("loser")
+    target.ask("lose 300")
+    watch = Watch("-p", str(target.pid), "--budget", "3%", "-d", "16s", json_report=False).wait_watching()
+    time.sleep(3)
+    for _ in range(10):
+        target.ask("lose 100")
+    assert watch.wait(60) == 0, watch.said()
+    assert_untouched(target)
+    assert re.search(r"^lost in 1\d(\.\d)?s: 1000 blocks, .*; ", watch.out.text(), re.M), watch.out.text()
+    target.end()
+
+
+def test_nothing_is_lost(victim):
+    target = victim("still")
+    report = watch_for(target, seconds=15)
+    assert_untouched(target)
+    loss = report["run"]["budget"]["loss"]
+    assert loss["blocks"] == loss["bytes"] == 0 and 14 < loss["over_s"] < 16
+    assert "loss" not in watch_for(target)["run"]["budget"], "a watch of three seconds has no time for a copy at its beginning"

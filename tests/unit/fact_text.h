@@ -87,6 +87,7 @@ static inline void fact_text_budget(struct strbuf *sb, const struct fact_budget 
 	const uint64_t numbers[] = {
 		b->promise_ppm, b->spent_us,  b->wall_us,	b->worst_ppm,  b->closed,  b->closed_us,
 		b->sites,	b->sites_hit, b->sites_settled, b->candidates, b->unfound,
+		b->loss.over_us, b->loss.blocks, b->loss.bytes,	b->loss.before_blocks, b->loss.before_bytes,
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)

@@ -308,7 +308,9 @@ static void put_sample(struct run *r)
 		.stood_us = sample_rnd(r, 9999), .searched = sample_rnd(r, 99), .lost = sample_rnd(r, 9),
 	};
 	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99),
-					    .wall_us = r->now, .unfound = sample_rnd(r, 9) };
+					    .wall_us = r->now, .unfound = sample_rnd(r, 9),
+					    .loss = { sample_rnd(r, 2) * 1000, sample_rnd(r, 9), sample_rnd(r, 999),
+						      sample_rnd(r, 9), sample_rnd(r, 999) } };
 	struct fact f = info(MMT_BUDGET);
 
 	for (uint32_t i = 0; i < its.nsteps; i++)

@@ -448,8 +448,9 @@ static const struct { struct fact fact; const char *bytes; size_t n;
 									  17 } }),
 	  BYTES("\x1f\x16\x1b\x05\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x80\x01\x02\x09\x01\x00\x08\x00"
 		"\x02\x0c\x0d\x0e\x0f\x10\x11") },
-	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }),
-	  BYTES("\x1f\x17\x0c\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a") },
+	{ INFORMATION(BUDGET, .budget = &(const struct fact_budget){ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+									   { 11, 12, 13, 14, 15 } }),
+	  BYTES("\x1f\x17\x11\x90\x4e\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f") },
 	{ INFORMATION(MEMORY, .memory = { 3, "w", { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } }), BYTES("\x1f\x18\x0d\x06\x02"
 										 "w"
 										 "\x01\x02\x03\x04\x05"

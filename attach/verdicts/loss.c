@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/verdicts/loss.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
+
+int loss_add(struct loss *l, taddr addr, uint64_t size)
+{
+	if (grow_for(&l->lost, l->n, &l->room, sizeof(*l->lost)) < 0)
+		return -ENOMEM;
+	l->lost[l->n++] = (struct block){ addr, size };
+	return 0;
+}
+
+static void sort(struct loss *l)
+{
+	if (l->n)
+		qsort(l->lost, l->n, sizeof(*l->lost), block_order);
+}
+
+/* Keep those of @later that are not in @earlier; both are sorted. */
+static void keep_new(const struct loss *earlier, struct loss *later)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < later->n; i++) {
+		const struct block *b = &later->lost[i];
+
+		while (at < earlier->n && earlier->lost[at].addr < b->addr)
+			at++;
+		if (at < earlier->n && earlier->lost[at].addr == b->addr && earlier->lost[at].size == b->size)
+			continue;
+		later->lost[kept++] = *b;
+	}
+	later->n = kept;
+}
+
+static uint64_t bytes_of(const struct loss *l)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		bytes += l->lost[i].size;
+	return bytes;
+}
+
+static int by_size(const void *pa, const void *pb)
+{
+	const struct block *a = pa, *b = pb;
+
+	return (a->size > b->size) - (a->size < b->size);
+}
+
+/* Insert it where it belongs: the most bytes first. */
+static void put_size(struct loss_sum *out, struct loss_size its)
+{
+	for (size_t i = 0; i < LOSS_SIZES; i++) {
+		struct loss_size other = out->sizes[i];
+
+		if (its.size * its.blocks <= other.size * other.blocks)
+			continue;
+		out->sizes[i] = its;
+		its = other;
+	}
+}
+
+static void sum_sizes(struct loss *l, struct loss_sum *out)
+{
+	size_t next;
+
+	if (l->n)
+		qsort(l->lost, l->n, sizeof(*l->lost), by_size);
+	for (size_t i = 0; i < l->n; i = next) {
+		next = i;
+		while (next < l->n && l->lost[next].size == l->lost[i].size)
+			next++;
+		put_size(out, (struct loss_size){ l->lost[i].size, next - i });
+	}
+}
+
+void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out)
+{
+	*out = (struct loss_sum){ .before_blocks = earlier->n, .before_bytes = bytes_of(earlier) };
+	sort(earlier);
+	sort(later);
+	keep_new(earlier, later);
+	out->blocks = later->n;
+	out->bytes = bytes_of(later);
+	sum_sizes(later, out);
+}
+
+void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum)
+{
+	for (size_t i = 0; i < LOSS_SIZES && sum->sizes[i].blocks; i++)
+		strbuf_printf(sb, "%s%" PRIu64 " of %" PRIu64 "%s", i ? ", " : "", sum->sizes[i].blocks,
+			      sum->sizes[i].size, i ? "" : " bytes");
+}
+
+void loss_fini(struct loss *l)
+{
+	free(l->lost);
+	*l = (struct loss){ 0 };
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loss: what a process loses between two copies of its memory. What is lost is never freed, so a block that is lost
+ * in the later copy, and not in the earlier one, was lost in between: its code need not have been seen. A block
+ * is the same if it has the same address and size.
+ *
+ *	loss_add	a lost block of one copy, in any order
+ *	loss_between	what is only in the later one: how many, how much, and of which sizes
+ */
+#ifndef MM_LOSS_H
+#define MM_LOSS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "heap/block.h"
+
+#define LOSS_SIZES 4	/* that are told: those with most bytes */
+
+struct loss {
+	struct block *lost;
+	size_t n, room;
+};
+
+struct loss_size {
+	uint64_t size, blocks;
+};
+
+struct loss_sum {
+	uint64_t blocks, bytes;			/* lost in between */
+	uint64_t before_blocks, before_bytes;	/* and before: in the earlier copy */
+	struct loss_size sizes[LOSS_SIZES];	/* the first of these have blocks */
+};
+
+/* 0 or -ENOMEM. */
+must_check int loss_add(struct loss *l, taddr addr, uint64_t size);
+
+/* Sorts both. */
+void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
+
+/* "400 of 40 bytes, 123 of 24"; nothing if there are none. */
+void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum);
+
+void loss_fini(struct loss *l);
+
+#endif

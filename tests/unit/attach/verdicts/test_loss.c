@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* What was lost between two copies (attach/verdicts/loss.h). */
+#include "attach/verdicts/loss.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void add(struct loss *l, taddr addr, uint64_t size)
+{
+	assert_int_equal(loss_add(l, addr, size), 0);
+}
+
+static void only_what_is_new_counts(void **state)
+{
+	struct loss earlier = { 0 }, later = { 0 };
+	struct loss_sum sum;
+
+	(void)state;
+	add(&earlier, 0x3000, 40);
+	add(&earlier, 0x1000, 24);
+	add(&earlier, 0x2000, 24);
+	/* still lost; at the same address, but larger: another block; no longer lost: 0x2000; new: 0x4000, 0x500 */
+	add(&later, 0x4000, 40);
+	add(&later, 0x3000, 56);
+	add(&later, 0x1000, 24);
+	add(&later, 0x500, 8);
+	loss_between(&earlier, &later, &sum);
+	assert_int_equal(sum.before_blocks, 3);
+	assert_int_equal(sum.before_bytes, 88);
+	assert_int_equal(sum.blocks, 3);
+	assert_int_equal(sum.bytes, 104);
+	loss_fini(&earlier);
+	loss_fini(&later);
+}
+
+static void put(struct loss *l, size_t n, uint64_t size)
+{
+	for (size_t i = 0; i < n; i++)
+		add(l, 0x100000 * size + 0x1000 * i, size);
+}
+
+static void most_bytes_come_first(void **state)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct loss earlier = { 0 }, later = { 0 };
+	struct loss_sum sum;
+
+	(void)state;
+	put(&later, 3, 8);
+	put(&later, 2, 1000);
+	put(&later, 100, 40);
+	put(&later, 1, 24);
+	put(&later, 7, 56);
+	loss_between(&earlier, &later, &sum);
+	assert_int_equal(sum.blocks, 113);
+	loss_put_sizes(&text, &sum);
+	assert_string_equal(strbuf_str(&text), "100 of 40 bytes, 2 of 1000, 7 of 56, 1 of 24");
+	loss_fini(&later);
+}
+
+static void nothing_is_nothing(void **state)
+{
+	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+	struct loss earlier = { 0 }, later = { 0 };
+	struct loss_sum sum;
+
+	(void)state;
+	loss_between(&earlier, &later, &sum);
+	loss_put_sizes(&text, &sum);
+	assert_int_equal(sum.blocks + sum.bytes + sum.before_blocks, 0);
+	assert_string_equal(strbuf_str(&text), "");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_what_is_new_counts),
+		cmocka_unit_test(most_bytes_come_first),
+		cmocka_unit_test(nothing_is_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/* The line on what the whole process has lost (report/text/text_loss.h). */
+#include "report/text/text_loss.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct summary_sample sample;
+static struct summary s;
+
+static int begin(void **state)
+{
+	(void)state;
+	summary_init(&s);
+	s.columns = 200;
+	s.run.budget = (struct summary_budget){ .told = true, .loss_s = 30, .loss = { 300, 12000 } };
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < s.ngroups; i++)
+		s.groups[i].sampled = NULL;
+	summary_fini(&s);
+	return 0;
+}
+
+/* A group that leaks so many bytes a minute, and so many of its ten tracked blocks are lost. */
+static void add(double bytes, uint64_t lost)
+{
+	struct summary_frame frame = { .pc = 1, .function = "get" };
+
+	sample = (struct summary_sample){
+		.survival = { .kind = SURVIVAL_STAYS }, .kept_bytes = { .value = bytes }, .searched = 10, .lost = lost,
+	};
+	summary_add_group(&s, &(struct summary_group){ .stack = { &frame, 1 } });
+	s.groups[s.ngroups - 1].sampled = &sample;
+}
+
+static void assert_line(const char *line)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+
+	text_loss(&sb, &s);
+	assert_string_equal(strbuf_str(&sb), line);
+}
+
+#define LOST "lost in 30s: 300 blocks, 11.7 KiB (23.4 KiB/min); "
+#define REST ": a short watch without --budget names the rest\n"
+
+static void nothing_is_said_where_nothing_is_known(void **state)
+{
+	(void)state;
+	s.run.budget.loss_s = 0;
+	assert_line("");
+}
+
+static void nobody_was_seen(void **state)
+{
+	(void)state;
+	assert_line(LOST "its code was not seen: a short watch without --budget names it\n");
+	add(0, 3);
+	sample.survival.kind = SURVIVAL_UNKNOWN;
+	assert_line(LOST "its code was not seen: a short watch without --budget names it\n");
+	sample.lost = 5;
+	assert_line(LOST "of which group that may leak it is, is not certain: a short watch without --budget names it\n");
+}
+
+static void a_part_was_seen(void **state)
+{
+	(void)state;
+	add(6000, 10);
+	assert_line(LOST "the groups that leak explain about 25% of it" REST);
+}
+
+static void all_was_seen(void **state)
+{
+	(void)state;
+	add(18000, 6);
+	assert_line(LOST "the groups that leak explain about 75% of it\n");
+	sample.kept_bytes.value = 30000;
+	assert_line(LOST "the groups that leak explain all of it\n");
+}
+
+/* It leaks what something points to. */
+static void what_is_reachable_explains_nothing(void **state)
+{
+	(void)state;
+	add(24000, 1);
+	assert_line(LOST "its code was not seen: a short watch without --budget names it\n");
+}
+
+static void no_block_was_lost(void **state)
+{
+	(void)state;
+	s.run.budget.loss = (struct summary_sum){ 0 };
+	assert_line("no block was lost in 30s: what grows is still pointed to\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(nothing_is_said_where_nothing_is_known, begin, end),
+		cmocka_unit_test_setup_teardown(nobody_was_seen, begin, end),
+		cmocka_unit_test_setup_teardown(a_part_was_seen, begin, end),
+		cmocka_unit_test_setup_teardown(all_was_seen, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_reachable_explains_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(no_block_was_lost, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
