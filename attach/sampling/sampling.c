@@ -295,6 +295,11 @@ void sampling_judge(struct sampling *s, taddr addr, bool lost)
 	block_poll_judge(s->poll, addr, lost);
 }
 
+void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)
+{
+	sampling_stacks_lost_sizes(&s->stacks, sizes, n);
+}
+
 void sampling_loss(struct sampling *s, const struct fact_loss *loss)
 {
 	s->loss = *loss;

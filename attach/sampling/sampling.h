@@ -58,6 +58,12 @@ void sampling_record(struct sampling *s, uint64_t now_ns);
 /* At the end it was looked whether something points to the block at @addr: it is @lost, or not. */
 void sampling_judge(struct sampling *s, taddr addr, bool lost);
 
+/*
+ * The process loses blocks of these sizes (usable bytes), as a copy of it has shown: sites that allocate such blocks
+ * are watched as closely as the budget allows.
+ */
+void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n);
+
 /* What the whole process has lost, for the report. */
 void sampling_loss(struct sampling *s, const struct fact_loss *loss);
 

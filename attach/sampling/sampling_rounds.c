@@ -101,7 +101,7 @@ static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites
 
 		site->gone += stack->gone;
 		site->old += stack->old;
-		site->candidate |= may_leak(stack);
+		site->candidate |= may_leak(stack) || sampling_stacks_may_lose(stacks, stack);
 	}
 	r->candidates = 0;
 	r->settled = 0;

@@ -12,6 +12,7 @@
 
 #define GIVEN_MOST 200u		/* blocks of a stack in windows; then all counts are halved */
 #define SOON_STEP 6u		/* blocks that are freed soon do not reach this step of age: a second */
+#define HEAD_MOST 16u		/* bytes of a block's memory before what can be used of it */
 
 void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns)
 {
@@ -258,6 +259,23 @@ void sampling_stacks_survey(struct sampling_stacks *s)
 		stack->handed_on = handed_on;
 		stack->old = handed_on ? 0 : stack->old;
 	}
+}
+
+void sampling_stacks_lost_sizes(struct sampling_stacks *s, const uint64_t *sizes, size_t n)
+{
+	s->nlost_sizes = n < SAMPLING_LOST_SIZES ? (uint32_t)n : SAMPLING_LOST_SIZES;
+	memcpy(s->lost_sizes, sizes, s->nlost_sizes * sizeof(*sizes));
+}
+
+/* A block's memory is as large as what can be used of it, or has a head in addition. */
+bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct sampling_stack *stack)
+{
+	const uint64_t mean = stack->seen ? stack->chunk_bytes / stack->seen : 0;
+
+	for (uint32_t i = 0; i < s->nlost_sizes; i++)
+		if (mean >= s->lost_sizes[i] && mean <= s->lost_sizes[i] + HEAD_MOST)
+			return true;
+	return false;
 }
 
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])

@@ -24,6 +24,7 @@
 
 #define SAMPLING_TRACKED 200u
 #define SAMPLING_STACKS 20000u
+#define SAMPLING_LOST_SIZES 8u
 #define SAMPLING_OLD_NS 3000000000ull	/* a block of that age is not young any more */
 
 struct sampling_stack {
@@ -54,6 +55,8 @@ struct sampling_stacks {
 	uint64_t stacks_without_room;			/* hits of stacks for which there was no room */
 	uint64_t blocks_without_room;			/* blocks that could not be tracked */
 	uint64_t random;
+	uint64_t lost_sizes[SAMPLING_LOST_SIZES];	/* usable bytes of blocks that the process is known to lose */
+	uint32_t nlost_sizes;
 };
 
 void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns);
@@ -96,6 +99,12 @@ void sampling_stacks_again(struct sampling_stacks *s, uint32_t i);
  * these may be others: none counts as old, and what becomes of them is unknown from some age on.
  */
 void sampling_stacks_survey(struct sampling_stacks *s);
+
+/* The first of these sizes are those of blocks that the process loses. */
+void sampling_stacks_lost_sizes(struct sampling_stacks *s, const uint64_t *sizes, size_t n);
+
+/* Are the stack's blocks of such a size? */
+bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct sampling_stack *stack);
 
 /* The steps of ended and tracked blocks together. */
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS]);

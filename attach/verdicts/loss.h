@@ -17,7 +17,8 @@
 #include "base/strbuf.h"
 #include "heap/block.h"
 
-#define LOSS_SIZES 4	/* that are told: those with most bytes */
+#define LOSS_SIZES 8		/* those with most bytes */
+#define LOSS_SIZES_TOLD 4	/* of these, in a text */
 
 struct loss {
 	struct block *lost;

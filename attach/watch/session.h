@@ -66,8 +66,8 @@ struct session {
 	struct verdict_asked *asked;	/* --who-points-at */
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
 	struct session_loss {
-		bool looked;		/* the first copy was made, or tried */
-		uint64_t at_ns;		/* when it was made; 0: what was lost then is not known */
+		bool looked, again;	/* the first copy was made, or tried; the second one, too */
+		uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known */
 		struct loss before;	/* what was lost then */
 	} loss;
 	int signals;

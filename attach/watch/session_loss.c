@@ -16,8 +16,10 @@
 #include "base/log.h"
 
 #define FIRST_NS 500000000ull	/* after the beginning: what a budget leaves is known by then */
-/* a budget is for any ten seconds: in a shorter watch the first pause would be taken from the last one */
-#define SHORTEST_NS 15000000000ull
+/* a budget is for any ten seconds: with less left the first pause would be taken from the last one */
+#define LEFT_NS 14000000000ull
+#define AGAIN_NS 10000000000ull
+#define LOST_ENOUGH 3		/* blocks of a size: fewer may be lost by a site that was hardly ever called */
 
 #define UNSEEN								\
 	"not all memory was seen that may point to them (it was swapped out, not copied, or of a thread that "	\
@@ -55,32 +57,73 @@ static int see_any(void *ctx, taddr addr, uint64_t size)
 
 /* --- soon after the beginning --- */
 
+static bool may_look(const struct session *s)
+{
+	return s->sampling && !s->opt->program && s->watch.end == WATCH_GOES_ON && s->snapshot->state == SNAPSHOT_NONE &&
+	       session_verdicts_wanted(s);
+}
+
+/* Does the watch go on for so long? Until Ctrl-C, most likely. */
+static bool is_left(const struct session *s, uint64_t now_ns, uint64_t ns)
+{
+	return !s->opt->duration_ns || now_ns + ns <= s->watch.end_ns;
+}
+
 static bool is_time(const struct session *s, uint64_t now_ns)
 {
 	const struct session_loss *its = &s->loss;
 
-	return s->sampling && !its->looked && !s->opt->program && now_ns >= s->watch.start_ns + FIRST_NS &&
-	       (!s->opt->duration_ns || s->opt->duration_ns >= SHORTEST_NS) &&
-	       s->watch.end == WATCH_GOES_ON && s->snapshot->state == SNAPSHOT_NONE && session_verdicts_wanted(s);
+	if (!its->looked)
+		return now_ns >= s->watch.start_ns + FIRST_NS && is_left(s, now_ns, LEFT_NS);
+	return its->at_ns && !its->again && now_ns >= its->at_ns + AGAIN_NS && is_left(s, now_ns, AGAIN_NS);
+}
+
+/* What is lost now. Returns when that was; 0: it is not known. */
+static uint64_t look(struct session *s, struct loss *lost)
+{
+	struct seen its = { .session = s, .loss = lost };
+	const struct verdict_snapshot_see see = { pass_by, see_any, &its };
+	uint64_t at_ns = 0;
+
+	if (session_verdicts_take(s)) {
+		if (verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see) > 0)
+			at_ns = s->snapshot->had.at_ns;
+		log_verbose("the process was stopped for %.1f ms: %zu blocks are lost",
+			    (double)s->snapshot->had.had_ns / 1e6, lost->n);
+	}
+	/* there may be another one at the end */
+	session_verdicts_drop(s);
+	return at_ns;
+}
+
+static void look_again(struct session *s)
+{
+	struct loss now = { 0 };
+	struct loss_sum sum;
+	uint64_t sizes[LOSS_SIZES];
+	size_t n = 0;
+
+	if (look(s, &now)) {
+		loss_between(&s->loss.before, &now, &sum);
+		for (size_t i = 0; i < LOSS_SIZES; i++)
+			if (sum.sizes[i].blocks >= LOST_ENOUGH)
+				sizes[n++] = sum.sizes[i].size;
+		sampling_lost_sizes(s->sampling, sizes, n);
+	}
+	loss_fini(&now);
 }
 
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
-	struct seen its = { .session = s, .loss = &s->loss.before };
-	const struct verdict_snapshot_see see = { pass_by, see_any, &its };
-	int r;
-
-	if (!is_time(s, now_ns))
+	if (!may_look(s) || !is_time(s, now_ns))
 		return;
-	s->loss.looked = true;
-	if (session_verdicts_take(s)) {
-		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see);
-		s->loss.at_ns = r > 0 ? s->snapshot->had.at_ns : 0;
-		log_verbose("at the beginning the process was stopped for %.1f ms: %zu blocks are lost",
-			    (double)s->snapshot->had.had_ns / 1e6, s->loss.before.n);
+	if (s->loss.looked) {
+		s->loss.again = true;
+		look_again(s);
+	} else {
+		s->loss.looked = true;
+		s->loss.at_ns = look(s, &s->loss.before);
 	}
-	/* there may be another one at the end */
-	session_verdicts_drop(s);
 }
 
 /* --- at the end --- */

@@ -5,6 +5,8 @@
  *
  *	soon after the beginning	if the watch is long enough that this costs the end nothing: which of all
  *					its blocks are lost already
+ *	ten seconds later		if at least as long is left: of which sizes is what was lost meanwhile.
+ *					Sites that allocate blocks of these sizes are watched closely from then on
  *	at the end			which tracked blocks are lost: that decides whether a stack leaks
  *					(report/model/sampled.h); and, compared with the first copy, what the
  *					process has lost meanwhile, whether its code was seen or not (loss.h)
@@ -18,7 +20,7 @@
 
 struct session;
 
-/* At each turn of the watch: the first copy is made when it is time. */
+/* At each turn of the watch: a copy is made when it is time. */
 void session_loss_tick(struct session *s, uint64_t now_ns);
 
 /* The watch is over: tell the sampler what became known, before it ends; and the reader of the report. */

@@ -203,6 +203,35 @@ static void what_stays_is_watched_closely(void **state)
 	assert_meter(0, 0, SAMPLING_PERIOD_MS);
 }
 
+/* The process loses blocks of 40 and 216 usable bytes: which sites allocate those, with or without a head? */
+static void what_may_lose_is_watched_closely(void **state)
+{
+	static const struct {
+		uint64_t bytes;
+		bool may_lose;
+	} cases[] = { { 39, false }, { 40, true }, { 48, true }, { 56, true }, { 57, false }, { 232, true }, { 233, false } };
+	const uint64_t sizes[] = { 40, 216 };
+	const size_t n = sizeof(cases) / sizeof(cases[0]);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		struct sampling_stack *stack = add(10);
+
+		stack->chunk_bytes = stack->seen * cases[i].bytes;
+	}
+	add(10)->seen = 0;
+	decide();
+	assert_int_equal(rounds.candidates, 0);
+	sampling_stacks_lost_sizes(&stacks, sizes, 2);
+	decide();
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(sites.all[i].candidate, cases[i].may_lose);
+	assert_int_equal(rounds.candidates, 4);
+	sampling_stacks_lost_sizes(&stacks, sizes, 0);
+	decide();
+	assert_int_equal(rounds.candidates, 0);
+}
+
 /* There are old blocks, but most of them are freed. */
 static void what_goes_late_is_no_candidate(void **state)
 {
@@ -523,6 +552,7 @@ int main(void)
 		rounds_test(what_goes_is_looked_at_less),
 		rounds_test(an_old_one_wakes_it),
 		rounds_test(what_stays_is_watched_closely),
+		rounds_test(what_may_lose_is_watched_closely),
 		rounds_test(what_goes_late_is_no_candidate),
 		rounds_test(hot_candidates_share_their_part),
 		rounds_test(a_site_too_hot_for_a_conclusion_is_no_candidate),
