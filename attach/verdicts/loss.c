@@ -94,7 +94,7 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 
 void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum)
 {
-	for (size_t i = 0; i < LOSS_SIZES_TOLD && sum->sizes[i].blocks; i++)
+	for (size_t i = 0; i < LOSS_SIZES_LISTED && sum->sizes[i].blocks; i++)
 		strbuf_printf(sb, "%s%" PRIu64 " of %" PRIu64 "%s", i ? ", " : "", sum->sizes[i].blocks,
 			      sum->sizes[i].size, i ? "" : " bytes");
 }

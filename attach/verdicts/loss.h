@@ -18,7 +18,7 @@
 #include "heap/block.h"
 
 #define LOSS_SIZES 8		/* those with most bytes */
-#define LOSS_SIZES_TOLD 4	/* of these, in a text */
+#define LOSS_SIZES_LISTED 4	/* of these, in a text */
 
 struct loss {
 	struct block *lost;

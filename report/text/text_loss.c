@@ -5,7 +5,7 @@
 #include "report/text/groups/wrap.h"
 #include "report/words/words.h"
 
-#define MOST 0.5	/* if less is explained, the reader is told how to find the rest */
+#define MOST 0.5	/* if less is explained, the line says how to find the rest */
 #define INDENT 2
 
 /* Do the tracked blocks of a group show that it loses them? Others leak what is still pointed to. */
