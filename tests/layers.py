@@ -176,17 +176,23 @@ def circles(graph):
 
 def calls(objects):
     """{file: {file: [name, ...]}}: which symbols each object needs from which other one, by nm."""
-    defined, needed = {}, {}
-    for tree in sorted({name.split("/")[0] for name in MAY_INCLUDE}):
-        for path in sorted((objects / tree).rglob("*.o")):
-            name = str(path.relative_to(objects).with_suffix(""))
-            symbols = [line.split()[-2:] for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()]
-            defined.update({symbol: name for kind, symbol in symbols if kind in "TDBRVW"})
-            needed[name] = sorted(symbol for kind, symbol in symbols if kind == "U")
+    trees = sorted({name.split("/")[0] for name in MAY_INCLUDE})
+    paths = [path.relative_to(objects) for tree in trees for path in sorted((objects / tree).rglob("*.o"))]
+    defined, needed = {}, {str(path.with_suffix("")): set() for path in paths}
+    # each line begins with "PATH:"; without a path nm would read a.out
+    command = ["nm", "-A", *paths] if paths else ["true"]
+    printed = subprocess.run(command, cwd=objects, capture_output=True, text=True, check=True).stdout
+    for line in printed.splitlines():
+        path, rest = line.split(":", 1)
+        name, (kind, symbol) = path.removesuffix(".o"), rest.split()[-2:]
+        if kind in "TDBRVW":
+            defined[symbol] = name
+        elif kind == "U":
+            needed[name].add(symbol)
     graph = {}
     for name, symbols in needed.items():
         graph[name] = {}
-        for symbol in symbols:
+        for symbol in sorted(symbols):
             if defined.get(symbol, name) != name:
                 graph[name].setdefault(defined[symbol], []).append(symbol)
     return graph

@@ -144,8 +144,8 @@ class Trace:
         self.payload, self.time_us, self.before = b"", 0, 0
 
     def bytes(self):
-        data = checked(struct.pack("<QHH", MMT["MMT_FILE_MAGIC"], MMT["MMT_MAJOR"], MMT["MMT_MINOR"]))
+        parts = [checked(struct.pack("<QHH", MMT["MMT_FILE_MAGIC"], MMT["MMT_MAJOR"], MMT["MMT_MINOR"]))]
         for at, payload in enumerate([*self.ended, self.payload]):
-            data += checked(struct.pack("<7I", MMT["MMT_BLOCK_MAGIC"], at, len(payload), len(payload), MMT["MMT_CODEC_STORED"], 7,
-                                        zlib.crc32(payload))) + payload
-        return data
+            head = (MMT["MMT_BLOCK_MAGIC"], at, len(payload), len(payload), MMT["MMT_CODEC_STORED"], 7, zlib.crc32(payload))
+            parts += [checked(struct.pack("<7I", *head)), payload]
+        return b"".join(parts)

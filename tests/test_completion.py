@@ -27,7 +27,7 @@ SHELLS = {
     "bash": (["bash", "--norc", "--noprofile", "-i"], f"PS1={PROMPT}; . {FOLDER}/mmattach"),
     "bash-completion": (["bash", "--norc", "--noprofile", "-i"], f"PS1={PROMPT}; . {BASH_COMPLETION}"),
     "zsh": (["zsh", "-f", "-i"],
-            f"PS1={PROMPT}; bindkey -e; fpath=({FOLDER} $fpath); autoload -U compinit; compinit -u -D"),
+            f"PS1={PROMPT}; bindkey -e; fpath=({FOLDER} $fpath); autoload -U compinit; compinit -u -d $MM_DUMP"),
     "fish": (["fish", "--no-config", "-i"],
              f"function fish_prompt; echo -n {PROMPT}; end; source {FOLDER}/mmattach.fish"),
 }
@@ -45,7 +45,7 @@ class Terminal:
         (folder / "own/completions/mmattach").symlink_to(FOLDER / "mmattach")
         self.ours, theirs = pty.openpty()
         env = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": str(folder),
-               "TERM": "dumb",
+               "TERM": "dumb", "MM_DUMP": str(folder.parent / "zcompdump"),    # zsh reads all its functions once
                "BASH_COMPLETION_USER_DIR": str(folder / "own"), "LC_ALL": "C", "COLUMNS": "200"}
         self.process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder,
                                         env=env, start_new_session=True, preexec_fn=take_terminal)

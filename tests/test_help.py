@@ -3,6 +3,7 @@
 
 What the screens say of the table of options is tested in tests/unit/attach/options/test_options_help.c.
 """
+import functools
 import pathlib
 import re
 import shlex
@@ -24,6 +25,7 @@ def mmattach(*args):
     return done.returncode, done.stdout, done.stderr
 
 
+@functools.cache
 def screen(*args):
     status, out, err = mmattach(*args)
     assert (status, err) == (0, "")

@@ -123,8 +123,7 @@ def test_html(browser, formed):  # noqa: F811
     browser.open(formed("html"))
     browser.run("document.querySelector('.more').click()")
     assert len(browser.all("#groups-table .opener")) == len(NAMES)
-    for opener in browser.all("#groups-table .opener"):
-        browser.run("arguments[0].click()", opener)
+    browser.run("[...document.querySelectorAll('#groups-table .opener')].forEach((opener) => opener.click())")
     page = browser.run("return document.body.innerText")
     assert not CONTROL.search(page)
     assert browser.run("return document.querySelectorAll('script').length") == 2 and browser.all("img") == []

@@ -68,9 +68,10 @@ def test_what_was_there_stays(tmp_path):
     make("uninstall", f"prefix={prefix}")   # of nothing: no error
 
 
-@pytest.fixture
-def elsewhere(tmp_path):
-    """Installed with unusual folders."""
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """Installed with unusual folders, once: nothing is changed there."""
+    tmp_path = tmp_path_factory.mktemp("elsewhere")
     folders = {"prefix": "p", "bindir": "my/sbin", "datadir": "data", "mandir": "manuals", "docdir": "papers"}
     make("install", *(f"{name}={tmp_path / folder}" for name, folder in folders.items()))
     return tmp_path

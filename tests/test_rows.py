@@ -11,6 +11,7 @@ A format that is added gets a line in FORMATS. A reader returns {"[n]": {field: 
     name        where it is allocated                           leaks       of a watch with a budget
 """
 import csv
+import functools
 import io
 import json
 import re
@@ -133,10 +134,26 @@ def of_json(words, cwd, _browser):
     return of_document(json.loads(run(*words, "--format", "json", cwd=cwd)))
 
 
+def once(function):
+    """What FUNCTION returned for the same words and folder is what it returns: the inputs stay as they are."""
+    made = {}
+
+    @functools.wraps(function)
+    def kept(words, cwd, *more):
+        key = (*words, cwd)
+        if key not in made:
+            made[key] = function(words, cwd, *more)
+        return made[key]
+    return kept
+
+
+@once
 def page(words, cwd):
-    return page_of(cwd / "page.html", *words, cwd=cwd)
+    names = "_".join(word.strip("./").replace("/", "_") for word in words)
+    return page_of(cwd / f"{names}.html", *words, cwd=cwd)
 
 
+@once
 def of_data(words, cwd, _browser):
     data = re.search(r'<script type="application/json" id="report">(.*?)</script>', page(words, cwd).read_text(), re.S)[1]
     return of_document(json.loads(data.replace('"mmattach"', '"page"', 1)))     # no JSON report: its stacks are numbers
@@ -149,6 +166,7 @@ CELLS = """return [...document.querySelectorAll(arguments[0] + ' tr.row')].map((
 FIELDS = {"bytes": "amount", "share": "share", "growth": "growth", "where": "name", "interval": "leaks"}
 
 
+@once
 def of_drawn(words, cwd, browser):
     browser.open(page(words, cwd))
     browser.run("document.querySelectorAll('.more').forEach((more) => { for (let i = 0; i < 50 && !more.hidden; i++) more.click(); })")
