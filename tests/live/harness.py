@@ -48,15 +48,16 @@ def everyday(usual, full):
     return full if FULL else usual
 
 
-def wait_for(condition, what, limit=LIMIT):
-    """Wait until @condition() is true; returns its value. Fails after @limit seconds, naming @what."""
+def wait_for(condition, what, limit=LIMIT, every=0.003):
+    """Wait until @condition() is true; returns its value. Fails after @limit seconds, naming @what. @every: seconds
+    between two looks; more where a look costs much, and nothing depends on the moment."""
     patience = Patience(limit)
     while True:
         value = condition()
         if value:
             return value
         assert patience.slice(), f"not within {limit} s: {what}"
-        time.sleep(0.003)
+        time.sleep(every)
 
 
 def last_for(seconds):

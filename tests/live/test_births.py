@@ -142,8 +142,8 @@ def test_more_than_there_are_slots(victim, watch, tmp_path):
     target, folder = victim("births"), tmp_path / "t"
     run = watch("-p", target.pid, "--follow", *BY, "-o", f"{folder}/")
     assert run.err.find(r"^watching \d+ process", 60), run.said()
-    told = [pid for _ in range(2) for pid in target.ask("chain 40 3 0", limit=60)["pids"]]
-    wait_for(lambda: all(list(folder.glob(f"{pid}-*.mmt")) for pid in told), "each is watched", 90)
+    told = [pid for _ in range(2) for pid in target.ask("chain 36 3 0", limit=60)["pids"]]
+    wait_for(lambda: all(list(folder.glob(f"{pid}-*.mmt")) for pid in told), "each is watched", 90, every=0.1)
     report = run.finish(limit=120)
     processes = by_pid(report)
     assert sorted(processes) == sorted([target.pid, *told])
@@ -221,9 +221,9 @@ def test_the_memory_of_a_group_runs_out(births, watch, tmp_path, small_group):
 
 
 def test_children_that_exec_at_once(births, follow):
-    before = births.ask("exec 300", limit=60)
+    before = births.ask("exec 100", limit=60)
     run = follow(births)
-    n = everyday(1000, 5000)
+    n = everyday(500, 5000)
     told = births.ask(f"exec {n}", limit=120)
     report = run.finish()
     assert before["bad"] == told["bad"] == 0
@@ -406,7 +406,7 @@ def test_harder_kinds(victim, follow):
     run = follow(kin)
     for kind in ["stopped", "threadexec", "spawn", "daemonize", "cloneparent", "namespace", "setuid", "together",
                  "sigtrap", "killed"]:
-        assert kin.ask(f"{kind} {everyday(30, 1000)}", limit=120) == {"bad": 0}, kind
+        assert kin.ask(f"{kind} {everyday(15, 1000)}", limit=120) == {"bad": 0}, kind
     for kind in ["across", "asleep"]:
         assert kin.ask(f"{kind} {everyday(1, 20)}") == {"bad": 0}, kind
     run.finish()

@@ -24,7 +24,7 @@ def metrics(path):
 @pytest.mark.parametrize("options", [[], ["--budget", "5%"]], ids=["exact", "budget"])
 def test_anew_and_at_the_end(victim, watch, tmp_path, options):
     """Whole at any time, for all to read; other files of the folder are not touched."""
-    target, path = victim("leaky_service"), tmp_path / "svc.prom"
+    target, path = victim("leaky_service", "calm"), tmp_path / "svc.prom"
     path.write_text("of the last watch\n")
     path.chmod(0o600)
     w = watch("-p", target.pid, "--metrics", path, *options)
@@ -50,7 +50,7 @@ def test_a_place_that_cannot_be(victim, watch, tmp_path, place, why):
     (tmp_path / "precious").write_text("kept\n")
     (tmp_path / "link").symlink_to("precious")
     (tmp_path / "folder").mkdir()
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     w = watch("-p", target.pid, "-d", "1s", "--metrics", tmp_path / place, json_report=False)
     assert w.wait() != 0
     assert why in w.said() and "watching" not in w.said()
@@ -60,7 +60,7 @@ def test_a_place_that_cannot_be(victim, watch, tmp_path, place, why):
 
 def test_of_a_short_watch(victim, watch, tmp_path):
     """They are written at the end, also of one that was over before it was time."""
-    target, path = victim("leaky_service"), tmp_path / "svc.prom"
+    target, path = victim("leaky_service", "calm"), tmp_path / "svc.prom"
     report = watch("-p", target.pid, "-d", "1s", "--metrics", path)
     assert report.wait() == 0, report.said()
     assert metrics(path)["live_bytes"] > 0

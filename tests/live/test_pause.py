@@ -145,17 +145,17 @@ def test_nothing_becomes_resident(victim, pauser):
 def test_one_moment(victim, pauser):
     """Two counters that a running thread keeps equal, except between its two writes, are equal in each
     snapshot, too."""
-    target = victim("still", 4)
+    target = victim("still", 2)
     where = target.ask("where")
     p = pauser(target)
     seen = set()
-    for _ in range(rounds(40, 500)):
+    for _ in range(rounds(30, 500)):
         p.pause()
         for a, b in where["twins"]:
             first, second = p.word(a), p.word(b)
             assert first - second in (0, 1), (first, second)
             seen.add(first)
-    assert len(seen) > rounds(20, 100), "the threads did not run between the pauses"
+    assert len(seen) > rounds(15, 100), "the threads did not run between the pauses"
     p.end()
     assert_untouched(target)
     assert target.end()["damaged"] == 0
@@ -350,7 +350,7 @@ def test_every_hit_once(victim, pauser):
     pauses = 0
     for _ in range(rounds(5, 50)):
         answer = {}
-        order = threading.Thread(target=lambda: answer.update(target.ask("pairs 10000", 120)))
+        order = threading.Thread(target=lambda: answer.update(target.ask("pairs 5000", 120)))
         order.start()
         while order.is_alive():
             p.pause()
@@ -552,9 +552,9 @@ def test_the_limit(victim, pauser, why):
 def test_limit_while_it_copies(victim, pauser):
     """A complete pause with a limit that is too short: -ETIMEDOUT or -ETIME, and the next one succeeds."""
     target = victim("still")
-    target.ask("grow 200")
+    target.ask("grow 120")
     p = pauser(target)
-    for _ in range(5):
+    for _ in range(everyday(3, 5)):
         assert p.ask("pause 0 3000000")["r"] in (-110, -62)
     p.pause()
     p.end()
@@ -566,7 +566,7 @@ def test_keeper_stopped(victim, pauser):
     """The keeper is stopped by a signal in the middle: mmattach continues it, and the target runs again; the
     pause fails or succeeds."""
     target = victim("still")
-    target.ask("grow 300")
+    target.ask("grow 150")
     p = pauser(target)
     caught = 0
     for _ in range(20):
@@ -582,7 +582,7 @@ def test_keeper_stopped(victim, pauser):
             wait_for(lambda: not state_letters(target.pid) & {"t", "T"}, "the target runs again", SOON)
             caught += 1
         os.kill(p.keeper, signal.SIGCONT)  # the signal may have come when all was over
-        if caught == 2:
+        if caught == everyday(1, 2):
             break
     assert caught, "no stop has come in the middle of a pause"
     assert p.pause()["not_stopped"] == 0

@@ -2,7 +2,7 @@
 """Storms of children and threads, under attach and across attach and detach: no child dies from a trap."""
 import pytest
 
-from harness import random_moment, rounds, wait_for
+from harness import everyday, random_moment, rounds, wait_for
 from untouched import assert_untouched, wait_untraced
 
 CHILDREN = ["fork", "big", "vfork", "spawn", "system", "exec", "shared"]
@@ -15,7 +15,7 @@ def made(target):
 def wait_made(target, more):
     """@more children or threads than now have been made and have ended."""
     goal = made(target) + more
-    wait_for(lambda: made(target) >= goal, f"{more} more made", 120)
+    wait_for(lambda: made(target) >= goal, f"{more} more made", 120, every=0.02)
 
 
 def assert_all_well(told):
@@ -38,7 +38,7 @@ def test_across_attach_and_detach(victim, attach, mode):
 def test_under_watch(victim, attach, mode):
     target = victim("forker", mode)
     watch = attach(target)
-    wait_made(target, 3000 if mode == "thread" else 10 if mode == "big" else 100)
+    wait_made(target, everyday(*{"thread": (1000, 3000), "big": (5, 10)}.get(mode, (50, 100))))
     report = watch.finish()
     assert report["totals"]["allocs"] > 0
     assert_untouched(target)

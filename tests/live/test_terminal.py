@@ -63,7 +63,7 @@ def assert_agrees(line, report):
 
 @pytest.mark.parametrize("columns", [80, 40, 200])
 def test_the_line(victim, terminal, tmp_path, columns):
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     t = terminal("-p", target.pid, "-d", "8s", "--report", tmp_path / "r", columns=columns)
     assert t.end() == 0
     lines = [line.decode() for line in LINE.findall(t.text)]
@@ -93,7 +93,7 @@ def test_with_a_budget(victim, terminal, tmp_path):
 
 
 def test_where_there_is_none(victim, terminal, tmp_path):
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     for args, env in ((("-q",), {}), ((), {"TERM": "dumb"})):
         t = terminal("-p", target.pid, "-d", "2s", "--report", tmp_path / "r", *args, env=env)
         assert t.end() == 0 and b"\r" not in t.text.replace(b"\r\n", b""), t.text
@@ -108,7 +108,7 @@ def test_where_there_is_none(victim, terminal, tmp_path):
 
 def test_makes_way(victim, terminal):
     """For messages, and for an interim report that is asked for."""
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     t = terminal("-p", target.pid, "-d", "6s", "-v")
     t.wait_for(b"Ctrl-C ends")
     t.process.send_signal(signal.SIGUSR1)
@@ -174,7 +174,7 @@ def test_a_stopped_terminal_holds_nothing_up(victim, terminal, tmp_path, how):
 
 def test_the_pager_starts_when_the_target_is_left(victim, terminal, tmp_path):
     """Nothing traces it any more, and no keeper is there: an hour in the pager costs the target nothing."""
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     record = tmp_path / "record"
     pager = f"cat > {record}; grep TracerPid /proc/{target.pid}/status; echo ready; exec sleep 100"
     t = terminal("-p", target.pid, "-d", "1s", pager=pager)
@@ -196,7 +196,7 @@ def is_keeper_of(pid, parent):
 
 
 def test_interim_reports_are_printed(victim, terminal):
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     t = terminal("-p", target.pid, "-d", "3500ms", "--interval", "1s", pager="echo paged; cat >/dev/null")
     assert t.end() == 0
     assert t.text.count(b"paged") == 1 and t.text.count(b"interim report 1") == 1
@@ -219,7 +219,7 @@ def test_a_program_that_still_runs_has_the_terminal(terminal, tmp_path):
 
 def test_scan(victim, terminal, tmp_path):
     """Its copy of the process is gone when the pager starts."""
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     t = terminal("scan", "-p", target.pid, pager=f"cat > {tmp_path / 'record'}")
     assert t.end() == 0
     assert "leaky_service" in (tmp_path / "record").read_text()
@@ -243,7 +243,7 @@ def test_a_scan_of_much_memory(terminal, tmp_path):
 
 def test_in_the_background_nothing_is_asked_of_the_terminal(victim, terminal):
     """A background job neither starts a pager nor draws; with tostop it would be stopped."""
-    target = victim("leaky_service")
+    target = victim("leaky_service", "calm")
     job = f"set -m; {MMATTACH} -p {target.pid} -d 3s & wait"
     t = Terminal("/bin/bash", "-c", job, env={"MMATTACH_PAGER": "echo paged"})
     try:

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.waiting
 
 need_tmux = pytest.mark.skipif(not shutil.which("tmux"), reason="tmux is not installed")
 LIMIT = 60
+LOOK = 0.05     # seconds between two looks at a screen: each starts a program
 
 F_SETPIPE_SZ = 1031
 
@@ -77,7 +78,7 @@ class Terminal:
             last = self.screen()
             return re.search(text, last, re.M)
         try:
-            return wait_for(shown, f"{text!r} on the screen")
+            return wait_for(shown, f"{text!r} on the screen", every=LOOK)
         except AssertionError as e:
             raise AssertionError(f"{e}:\n{last}") from None
 
@@ -94,7 +95,8 @@ class Terminal:
 
 @pytest.fixture
 def service(victim):
-    return victim("leaky_service")
+    """It has few requests: what is shown does not depend on how many, and each costs a watch processor time."""
+    return victim("leaky_service", "calm")
 
 
 @pytest.fixture
@@ -141,7 +143,7 @@ def test_it_shows_and_sorts_and_ends(service, terminal, tmp_path, size):
     t.keys("p")
     t.wait_shown("PAUSED")
     t.keys("Space")
-    wait_for(lambda: "PAUSED" not in t.screen(), "it goes on")
+    wait_for(lambda: "PAUSED" not in t.screen(), "it goes on", every=LOOK)
     assert max(map(len, t.lines())) <= size[0] and len(t.lines()) == size[1]
     t.quit()
     check_left(service, tmp_path)
@@ -153,7 +155,7 @@ def test_a_stack_is_opened(shown):
     shown.wait_shown(r"^    #0 .*\n")
     shown.wait_shown("#1 .*handle_request|#0 .*handle_request|handle_request")
     shown.keys("Enter")
-    wait_for(lambda: "#0" not in shown.screen(), "it is closed")
+    wait_for(lambda: "#0" not in shown.screen(), "it is closed", every=LOOK)
 
 
 @need_tmux
@@ -218,12 +220,13 @@ def test_save(service, shown, tmp_path):
 @need_tmux
 def test_sizes(service, shown):
     shown.resize(60, 12)
-    wait_for(lambda: len(shown.lines()) == 12 and shown.lines()[-1].startswith("b g r c sort"), "the last line is the twelfth")
+    wait_for(lambda: len(lines := shown.lines()) == 12 and lines[-1].startswith("b g r c sort"),
+             "the last line is the twelfth", every=LOOK)
     shown.keys("Enter")
     for columns, lines in ((10, 3), (1, 1), (2, 200), (300, 2), (20, 5)):
         shown.resize(columns, lines)
         shown.keys("j", "k", "NPage", "PPage", "Enter", "h", "x", "/", "Escape")
-        wait_for(lambda lines=lines: len(shown.screen().split("\n")) == lines + 1, f"{lines} lines")
+        wait_for(lambda lines=lines: len(shown.screen().split("\n")) == lines + 1, f"{lines} lines", every=LOOK)
         assert not ended(shown.view)
     shown.resize(10, 3)
     shown.wait_shown(r"^ +[\d.]+ .iB")
@@ -237,7 +240,7 @@ def test_sizes(service, shown):
 def test_names_that_would_move_the_cursor(victim, terminal, tmp_path):
     program = tmp_path / "a\x1b[2J\u202eb"
     shutil.copy(VICTIMS / "leaky_service", program)
-    service = victim(str(program))
+    service = victim(str(program), "calm")
     t = terminal("-p", service.pid, size=(140, 40))
     t.wait_shown("cache_insert")
     t.keys("Enter")
@@ -255,7 +258,8 @@ def test_objects(victim, terminal, tmp_path):
     (tmp_path / "own.probes").write_text(COUNTED)
     t = terminal("-p", target.pid, "--probes", tmp_path / "own.probes")
     t.wait_shown("events/s")
-    wait_for(lambda: target.ask("make 7") and re.search(r"^ +\d+ .*refs.c:", t.screen(), re.M), "a row of references")
+    wait_for(lambda: target.ask("make 7") and re.search(r"^ +\d+ .*refs.c:", t.screen(), re.M), "a row of references",
+             every=LOOK)
     t.quit()
     check_left(target, tmp_path)
 
@@ -307,7 +311,8 @@ def test_family_and_interval(victim, terminal):
 
 
 @need_tmux
-def test_pieces(service, terminal, tmp_path):
+def test_pieces(victim, terminal, tmp_path):
+    service = victim("leaky_service")   # not calm: three pieces are soon full
     t = terminal("-p", service.pid, "-o", tmp_path / "a.mmt", "--rotate", "64K")
     t.wait_shown("cache_insert")
     wait_for(lambda: (tmp_path / "a.0003.mmt").exists(), "three pieces")
@@ -597,7 +602,7 @@ def test_a_process_that_is_called_top(victim, tmp_path):
     """Only the command is replaced on the way to the watch."""
     program = tmp_path / "top"
     shutil.copy(VICTIMS / "leaky_service", program)
-    service = victim(str(program))
+    service = victim(str(program), "calm")
     w = run_top("-n", "top", "-d", "1s")
     assert w.wait() == 0, w.said()
     assert "cache_insert" in w.out.text()

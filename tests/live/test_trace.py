@@ -302,7 +302,8 @@ def test_nobody_reads_the_interim_reports(victim, tmp_path):
     assert w.err.find(r"^watching"), w.said()
     target.ask("run 60 50")  # three rounds, of a report longer than a pipe
     w.process.send_signal(signal.SIGINT)
-    wait_for(lambda: not any("without an end" in n for n in json.loads(report(trace))["notes"]), "the trace's end")
+    wait_for(lambda: not any("without an end" in n for n in json.loads(report(trace))["notes"]), "the trace's end",
+             every=0.2)
     w.process.send_signal(signal.SIGINT)  # the report itself cannot be printed either
     w.wait()
     os.close(reader)
@@ -382,7 +383,7 @@ def test_disk_full(victim, watch, small_disk, policy):
     target = victim("sites")
     trace = small_disk / "t.mmt"
     w = watch("-p", target.pid, "-o", trace, "--on-trace-error", policy).wait_watching()
-    target.say("churn 120000")
+    target.say("churn 60000")
     assert w.err.find(r"cannot write the trace .*No space left", 60), w.said()
     if policy == "go-on":
         assert target.out.take(60)

@@ -132,12 +132,14 @@ def test_traces(victim, watch, tmp_path):
     target = victim("loser")
     tell(target, BEFORE)
     w = watch("-p", target.pid, "--top", "0", "-o", tmp_path / "t.mmt", "--rotate", "64K").wait_watching()
-    tell(target, [order.split()[0] + " " + str(int(order.split()[1]) * 2000) for order in MEANWHILE if order[:4] in ("lose", "keep", "chai")])
+    more = [order.split() for order in MEANWHILE if order.split()[0] in ("lose", "keep", "chain")]
+    tell(target, [f"{name} {int(n) * 1000}" for name, n in more])
     live = w.finish()
     target.end()
     pieces = sorted(tmp_path.glob("t.*.mmt"))
     assert len(pieces) > 1
-    expected = {"lose": {"definite": 40000}, "keep": {"reachable": 20000}, "chain": {"definite": 12000}, "link": {"indirect": 12000}}
+    expected = {"lose": {"definite": 20000}, "keep": {"reachable": 10000}, "chain": {"definite": 6000},
+                "link": {"indirect": 6000}}
     assert by_site(live) == expected
     assert json.loads(reported("report", "--format", "json", *pieces)) == live
     small = []

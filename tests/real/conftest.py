@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The live tests' fixtures, and real services as targets (recipes/), each in a folder of its own."""
+import contextlib
 import pathlib
 import sys
 import tempfile
@@ -27,10 +28,10 @@ def built():
     return path
 
 
-@pytest.fixture
-def serve():
-    """serve(RECIPE, ...): a service that runs until the test ends, in a folder of its own. That is not in pytest's,
-    to which another user has no access, and which each pytest that begins makes so."""
+@contextlib.contextmanager
+def services():
+    """Yields a function that starts a service, which runs until this block ends, in a folder of its own. That is not in
+    pytest's, to which another user has no access, and which each pytest that begins makes so."""
     running, folders = [], []
 
     def start(recipe, *args, **kwargs):
@@ -45,3 +46,17 @@ def serve():
         service.__exit__()
     for folder in folders:
         folder.cleanup()
+
+
+@pytest.fixture
+def serve():
+    """serve(RECIPE, ...): a service that runs until the test ends."""
+    with services() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def serve_all():
+    """As serve, but it runs until the tests of the file have ended: they must not disturb each other."""
+    with services() as start:
+        yield start

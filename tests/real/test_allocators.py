@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Allocators other than glibc's: preloaded into the victims of glibc's tests, musl's, and a static
 program's."""
+import os
 import pathlib
 import random
 import re
@@ -17,6 +18,12 @@ MARKS = ["--from", "mm_mark_begin", "--until", "mm_mark_end"]
 OPS = rounds(400, 1000)  # by each thread
 
 
+def give_way(target):
+    """Its threads, which never wait, get what others leave: else they take the time in which mmattach attaches."""
+    for tid in threads(target.pid):
+        os.setpriority(os.PRIO_PROCESS, tid, 15)
+
+
 @pytest.fixture(params=PRELOADED)
 def preloaded(request, victim):
     """preloaded(NAME, ARG...): a victim with one of the allocators in it."""
@@ -27,6 +34,7 @@ def preloaded(request, victim):
     def start(*args):
         target = victim(*args, env={"LD_PRELOAD": str(library)})
         assert library.resolve().name in pathlib.Path(f"/proc/{target.pid}/maps").read_text()
+        give_way(target)
         return target
 
     return start
@@ -150,6 +158,7 @@ def test_a_profile_is_left_alone(victim, attach):
     if not library.exists():
         pytest.skip(f"optional: not installed: {library}")
     target = victim("hot", env={"LD_PRELOAD": str(library), "MALLOC_CONF": "prof:true,lg_prof_sample:12"})
+    give_way(target)
     run = by_the_kernel(attach, target)
     target.wait_working()
     report = run.finish()

@@ -37,7 +37,7 @@ class LeakyMount:
         """The mount answers before it has finished its own work: at the end of this block it has finished."""
         with self.service.answering():
             yield
-        wait_for(lambda: state_letters(self.pid) == {"S"}, "all its threads wait")
+        wait_for(lambda: state_letters(self.pid) == {"S"}, "all its threads wait", every=0.02)
 
     def stat_all(self, names):
         with self.used():
@@ -55,12 +55,12 @@ class LeakyMount:
             for i in range(times):
                 assert not os.path.exists(self.mount / f"none{i}")
 
-    def work(self, seconds, dicts=0):
-        """For so long, and until so many dicts are lost."""
+    def work(self, units, dicts=0):
+        """So many units of load, and more until so many dicts are lost."""
         with self.used():
-            self.service.load(seconds)
+            self.service.work_through(units)
             while self.ledger.read_text()[self.read:].count("dict ") < dicts:
-                self.service.load(1)
+                self.service.work_through(5)
 
     def word(self, address):
         """Four bytes of its memory."""
@@ -75,7 +75,7 @@ def mounted(serve, built, tmp_path):
     options = {"ledger": ledger, "passing": type_of(built("passing_xlator.so"))}
     service = serve(Gluster, layer=built("leaky_xlator.so"), options=options)
     mount = LeakyMount(service, ledger)
-    mount.work(0.5)  # what is made only once is made before the watch
+    mount.work(20)  # what is made only once is made before the watch
     mount.lost()
     return mount
 
@@ -105,10 +105,10 @@ def suspect(group):
 
 def test_one_dict_in_ten_lookups(mounted, families):
     run = families("dict")
-    mounted.look_for_nothing(1000)
+    mounted.look_for_nothing(300)
     report = run.finish()
     truth = mounted.lost()["dict"]
-    assert len(truth) >= 100
+    assert len(truth) >= 30
     groups = of_family(report, "dict", "refs")
     assert [(g["objects"], g["net"], suspect(g)) for g in groups] == [(len(truth), 1, "leaky_lookup")]
     assert groups[0]["examples"] and set(groups[0]["examples"]) <= set(truth)
@@ -122,7 +122,7 @@ def test_one_dict_in_ten_lookups(mounted, families):
 
 def test_the_rest_of_a_loaded_mount_keeps_none(mounted, families):
     run = families("dict")
-    mounted.work(5, dicts=20)
+    mounted.work(20, dicts=20)
     report = run.finish()
     truth = mounted.lost()["dict"]
     totals = next(t for t in report["families"] if t["family"] == "dict")
@@ -134,7 +134,7 @@ def test_the_rest_of_a_loaded_mount_keeps_none(mounted, families):
 
 
 def test_one_inode_in_ten_stats(mounted, families):
-    names = [f"file{i}" for i in range(300)]
+    names = [f"file{i}" for i in range(100)]
     for name in names:
         (mounted.mount / name).write_bytes(b"x")
     mounted.lost()
@@ -142,7 +142,7 @@ def test_one_inode_in_ten_stats(mounted, families):
     mounted.stat_all(names)
     report = run.finish()
     truth = mounted.lost()["inode"]
-    assert len(set(truth)) == len(truth) == 30
+    assert len(set(truth)) == len(truth) == 10
     groups = leaked(report, "inode")
     assert [(g["objects"], g["net"], suspect(g)) for g in groups] == [(len(truth), 1, "leaky_stat")]
     assert set(groups[0]["examples"]) <= set(truth)
@@ -151,11 +151,11 @@ def test_one_inode_in_ten_stats(mounted, families):
 
 def test_inode_counts_are_the_field(mounted, families):
     """Under load, with inodes older than the watch: the reported count is the one in the object."""
-    names = [f"file{i}" for i in range(100)]
+    names = [f"file{i}" for i in range(50)]
     for name in names:
         (mounted.mount / name).write_bytes(b"x")
     run = families("inode")
-    mounted.work(3)
+    mounted.work(20)
     mounted.stat_all(names)
     report = run.finish()
     truth = mounted.lost()["inode"]
@@ -170,12 +170,12 @@ def test_inode_counts_are_the_field(mounted, families):
 
 def test_a_block_a_mkdir_by_its_type(mounted, families):
     run = families("gf")
-    mounted.mkdir_all(f"folder{i}" for i in range(150))
+    mounted.mkdir_all(f"folder{i}" for i in range(40))
     report = run.finish()
     truth = mounted.lost()["note"]
     notes = [g for g in of_family(report, "gf") if g["tag"] == "gf_leaky_mt_note"]
-    assert [(g["blocks"], g["bytes"], where(g)) for g in notes] == [(150, 150 * 200, "leaky_mkdir")]
-    assert len(truth) == 150 and set(notes[0]["examples"]) <= set(truth)
+    assert [(g["blocks"], g["bytes"], where(g)) for g in notes] == [(40, 40 * 200, "leaky_mkdir")]
+    assert len(truth) == 40 and set(notes[0]["examples"]) <= set(truth)
     assert all(g["tag"] for g in of_family(report, "gf"))
     assert_untouched(mounted)
 
@@ -183,7 +183,7 @@ def test_a_block_a_mkdir_by_its_type(mounted, families):
 def test_pooled_objects(mounted, families):
     """A lost dict is a lost object of a pool: allocated in dict_new, for a lookup."""
     run = families("mempool")
-    mounted.look_for_nothing(500)
+    mounted.look_for_nothing(100)
     report = run.finish()
     truth = mounted.lost()["dict"]
     dicts = [g for g in of_family(report, "mempool")
@@ -196,7 +196,7 @@ def test_pooled_objects(mounted, families):
 def test_pools_and_types_balance_under_load(mounted, families):
     """All families at once; of all that the load allocates only the translator's losses stay."""
     run = families("gf", "mempool", "dict", "inode")
-    mounted.work(4)
+    mounted.work(6)
     report = run.finish(limit=60)
     truth = mounted.lost()
     notes = [g for g in of_family(report, "gf") if g["tag"] == "gf_leaky_mt_note"]
@@ -226,7 +226,7 @@ def test_post_mortem_says_the_same(mounted, watch_mount, watch, tmp_path):
     trace = tmp_path / "gluster.mmt"
     run = watch_mount("--family", "dict,gf", "-o", trace)
     mounted.mkdir_all(["passing"])
-    mounted.look_for_nothing(300)
+    mounted.look_for_nothing(150)
     report = run.finish()
     mounted.service.__exit__()
     again = watch("report", trace).finish(sig=None)
@@ -251,8 +251,8 @@ def test_libc_under_load(mounted, watch_mount):
     """The default family on the same mount: __gf_malloc is a wrapper there, and the note's allocation site is
     its caller."""
     run = watch_mount()
-    mounted.mkdir_all(f"folder{i}" for i in range(120))
-    mounted.work(2)
+    mounted.mkdir_all(f"folder{i}" for i in range(40))
+    mounted.work(5)
     report = run.finish(limit=60)
     notes = [g for g in of_family(report, "libc") if "leaky_mkdir" in functions(g)]
     assert blocks(notes) == len(mounted.lost()["note"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leaky_service [mended]: the demo's target. A small fake service: four workers answer requests, most of what
- * they allocate they also free, and three functions do not; one of these does if it is "mended":
+ * leaky_service [mended | calm]: the demo's target. A small fake service: four workers answer requests (fewer if it is
+ * "calm"), most of what they allocate they also free, and three functions do not; one of these does if it is "mended":
  *
  *	session_open      every 10th request    a session record that is never closed
  *	cache_insert      every 25th request    a cache entry under a key that never comes back
@@ -23,7 +23,7 @@
 #define WORKERS 4
 #define SESSION_BYTES 512
 #define ENTRY_BYTES 2000
-#define PAUSE_NS 1000000	/* between two requests of a worker */
+static long pause_ns = 1000000;	/* between two requests of a worker */
 
 /* neither inlined nor cloned: the name in the report is the one here */
 #define noinline __attribute__((noipa))
@@ -98,7 +98,7 @@ static void *worker(void *arg)
 {
 	pthread_barrier_wait(arg);
 	for (unsigned long request = 1; !ending; request++) {
-		struct timespec pause = { 0, PAUSE_NS };
+		struct timespec pause = { 0, pause_ns };
 		handle_request(request);
 		nanosleep(&pause, NULL);
 	}
@@ -113,6 +113,8 @@ int main(int argc, char **argv)
 	int sig;
 
 	mended = argc > 1 && !strcmp(argv[1], "mended");
+	if (argc > 1 && !strcmp(argv[1], "calm"))
+		pause_ns *= 8;
 	sigemptyset(&end);
 	sigaddset(&end, SIGTERM);
 	sigaddset(&end, SIGINT);

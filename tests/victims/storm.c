@@ -2,9 +2,9 @@
 /*
  * storm [THREADS]: a process that notices every disturbance by a tracer.
  *
- * A third of the threads malloc and free without pause; the others wait in the system calls that an
- * interruption ends early, malloc once when they wake, and wait again. One thread has every signal blocked
- * while it allocates.
+ * A third of the threads malloc and free in bursts, with rests between these, so that they use a third of a processor
+ * while nothing watches them; the others wait in the system calls that an interruption ends early, malloc once when
+ * they wake, and wait again. One thread has every signal blocked while it allocates.
  *
  *	signals		start the signal storm: a child sends queued signals with
  *			serial numbers to the process, a thread sends others to
@@ -35,6 +35,9 @@
  */
 #define LOST_NS 10000000000ull
 
+#define BURST 256		/* turns of a hot thread between two rests */
+#define REST_NS 300000u		/* for each hot thread: a rest is so much longer that together they are as busy */
+
 #define SIG_SHARED (SIGRTMIN + 1)
 #define SIG_THREAD (SIGRTMIN + 2)
 
@@ -60,7 +63,7 @@ static pid_t sender_pid;
 static int sender_orders[2], sender_credit[2];
 static pthread_t thread_sender;
 static uint32_t thread_sent;
-static atomic_bool storming;
+static atomic_bool storming, settling;
 
 /* One sleep; counted as odd unless it lasted until its time limit, or until the end. */
 static void sleep_once(struct worker *w)
@@ -104,12 +107,26 @@ static void *sleeper(void *arg)
 	return NULL;
 }
 
+/* Signals do not make it shorter, and what a tracer does is not looked at: that is for the sleepers. */
+static void rest(void)
+{
+	struct timespec t;
+	uint64_t until = now_ns() + (uint64_t)nhot * REST_NS;
+
+	t = (struct timespec){ .tv_sec = (time_t)(until / 1000000000u), .tv_nsec = (long)(until % 1000000000u) };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR && !ending)
+		;
+}
+
 static void *hot(void *arg)
 {
 	struct worker *w = arg;
 
-	for (; !ending; w->turns++)
+	for (; !ending; w->turns++) {
 		w->damaged += !victim_malloc_free(&w->rng);
+		if (settling || w->turns % BURST == 0)
+			rest();
+	}
 	return NULL;
 }
 
@@ -245,6 +262,7 @@ static uint32_t end_storm(void)
 	if (read(sender_orders[0], &sent, sizeof(sent)) != sizeof(sent))
 		victim_die("the sender");
 	waitpid(sender_pid, NULL, 0);
+	settling = true;
 	until = now_ns() + LOST_NS;
 	while ((shared_inbox.received < sent || thread_inbox.received < thread_sent) && now_ns() < until)
 		nanosleep(&t, NULL);

@@ -64,7 +64,7 @@ class Ganesha(Service):
     def work(self, turn):
         """Two sessions: one lists, one writes a file, whose size is then checked in the exported folder."""
         name = f"f{turn % 50}"
-        self.client(self.pid, "nfs-ls", self.url())
-        self.client(self.pid, "nfs-cp", "/etc/passwd", self.url(f"/{name}"))
+        both = 'nfs-ls "$1" && exec nfs-cp /etc/passwd "$2"'
+        self.client(self.pid, "sh", "-c", both, "sh", self.url(), self.url(f"/{name}"))
         assert (self.export / name).stat().st_size == os.stat("/etc/passwd").st_size
         (self.export / name).unlink()

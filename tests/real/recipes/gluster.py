@@ -65,7 +65,7 @@ class Gluster(Service):
         volume.write_text(self.volume())
         process = self.start("glusterfs", "-N", "-f", volume, "-l", self.folder / "log", "--entry-timeout=0",
                              "--attribute-timeout=0", self.mount)
-        self.wait_ready(lambda: os.path.ismount(self.mount), "the mount")
+        self.wait_ready(lambda: os.path.ismount(self.mount), "the mount", every=0.02)
         return process
 
     def finish(self):

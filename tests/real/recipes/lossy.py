@@ -23,11 +23,11 @@ class Lossy:
     def lost(self):
         return sum(line.startswith(self.word + " ") for line in self.ledger.read_text().splitlines())
 
-    def during(self, watch):
+    def during(self, watch, every=EVERY_S):
         """@watch(), which returns a report, while the service is busy: (the report, blocks lost a minute
-        meanwhile, units served)."""
+        meanwhile, units served). @every: seconds between the beginnings of two units of load."""
         self.service.load(0.5)
-        with self.service.busy(every=EVERY_S) as served:
+        with self.service.busy(every=every) as served:
             before, turns = self.lost(), len(served)
             report = watch()
             return report, 60 * (self.lost() - before) / report["run"]["seconds"], len(served) - turns

@@ -35,7 +35,8 @@ class Nginx(Service):
         config = self.folder / "nginx.conf"
         config.write_text(NGINX.format(workers=self.count, folder=self.folder, user="user root;" if os.geteuid() == 0 else ""))
         process = self.start("nginx", "-p", self.folder, "-c", config)
-        wait_for(lambda: len(children(process.pid)) == self.count and (self.folder / "socket").exists(), "nginx has its workers")
+        wait_for(lambda: len(children(process.pid)) == self.count and (self.folder / "socket").exists(),
+                 "nginx has its workers", every=0.02)
         return process
 
     def workers(self):
@@ -45,7 +46,8 @@ class Nginx(Service):
         """New workers take over; the old ones end. Returns the new ones."""
         before = set(self.workers())
         os.kill(self.pid, 1)
-        wait_for(lambda: len(self.workers()) == self.count and not before & set(self.workers()), "nginx has reloaded", 60)
+        wait_for(lambda: len(self.workers()) == self.count and not before & set(self.workers()),
+                 "nginx has reloaded", 60, every=0.02)
         return self.workers()
 
     def connect(self):
@@ -161,11 +163,16 @@ class Postgres(Service):
         with open(self.folder / "log", "wb") as log:
             process = self.start(postgres_programs() / "postgres", "-D", data, "-k", self.folder, "-c", "listen_addresses=",
                                  "-c", "shared_buffers=16MB", cwd=self.folder, stderr=log, **self.as_user())
-        self.wait_ready(lambda: self.sql("select 1", check=False).strip() == "1", "PostgreSQL answers")
+        socket_file = self.folder / ".s.PGSQL.5432"
+        self.wait_ready(lambda: socket_file.exists() and self.sql("select 1", check=False).strip() == "1",
+                        "PostgreSQL answers", every=0.02)
         return process
 
     def psql(self, *args, **kwargs):
-        return ["psql", "-h", str(self.folder), "-U", "me", "-d", "postgres", "-X", "-q", "-t", "-A", *args]
+        # Debian's psql in PATH is a Perl script that looks for this one.
+        own = postgres_programs() / "psql"
+        program = str(own) if own.exists() else "psql"
+        return [program, "-h", str(self.folder), "-U", "me", "-d", "postgres", "-X", "-q", "-t", "-A", *args]
 
     def sql(self, text, check=True):
         return run(*self.psql("-c", text), check=check)

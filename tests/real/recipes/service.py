@@ -97,6 +97,11 @@ class Service:
             turn += 1
         return turn
 
+    def work_through(self, units):
+        """So many units of load, one after the other."""
+        for turn in range(units):
+            self.work(turn)
+
     @contextlib.contextmanager
     def busy(self, every=0):
         """Inside the block a thread of ours keeps it busy. Yields a list that grows by one for each unit
@@ -124,11 +129,11 @@ class Service:
         assert not failed, f"was not served: {failed[0]!r}"
         assert not worker.is_alive(), "waits for an answer"
 
-    def wait_ready(self, condition, what):
+    def wait_ready(self, condition, what, **kwargs):
         """As wait_for, but it fails at once if the service has ended."""
         def ready_or_over():
             process = self.processes[-1]
             assert process.poll() is None, f"{process.args[0]} ended with {process.returncode}: {self.said()}"
             return condition()
 
-        return wait_for(ready_or_over, what)
+        return wait_for(ready_or_over, what, **kwargs)
