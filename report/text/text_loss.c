@@ -42,7 +42,7 @@ static void put_explained(struct strbuf *sb, const struct summary *s, double rat
 	else if (share >= 0.005)
 		strbuf_printf(sb, "; the groups that leak explain about %.0f%% of it", 100 * share);
 	else if (may)
-		strbuf_puts(sb, "; of which group that may leak it is, is not certain");
+		strbuf_puts(sb, "; which of the groups that may leak loses them is not certain");
 	else
 		strbuf_puts(sb, "; its code was not seen");
 	if (share < MOST)

@@ -67,7 +67,7 @@ static void nobody_was_seen(void **state)
 	sample.survival.kind = SURVIVAL_UNKNOWN;
 	assert_line(LOST "its code was not seen: a short watch without --budget names it\n");
 	sample.lost = 5;
-	assert_line(LOST "of which group that may leak it is, is not certain: a short watch without --budget names it\n");
+	assert_line(LOST "which of the groups that may leak loses them is not certain: a short watch without --budget names it\n");
 }
 
 static void a_part_was_seen(void **state)
