@@ -30,8 +30,6 @@ UNNOTICED = {"oldmusl": 5}
 AGAIN = {"tcmalloc": 2}
 # instructions of one operation of its page heap, which is seen as unfinished
 PAGE_HEAP = {"tcmalloc": 300}
-# so many instructions one after the other find the same unfinished change: they are no tries of their own
-IN_A_ROW = 20
 # of its first thousand steps, none is within the allocator
 STEPS_EACH_DAY = {"oldmusl": 5000}
 # steps of a test that takes only a few censuses. tcmalloc's thread caches fill slowly, and only full ones give chains back
@@ -110,7 +108,8 @@ def test_after_each_instruction(name, threads):
         *wrong, summary = census_of(victim, *HELD.get(name, []), "-s", steps)
         assert wrong == [], json.dumps(wrong)
         assert summary["steps"] > steps / 50 and summary["wrong"] == 0
-        assert summary["not_adding_up"] <= max(IN_A_ROW * at_most(summary["steps"] / 8 / IN_A_ROW), PAGE_HEAP.get(name, 0))
+        # one change that takes hundreds of instructions may be most of what is stepped through
+        assert summary["not_adding_up"] <= max(summary["steps"] / 2, PAGE_HEAP.get(name, 0))
 
 
 @pytest.mark.parametrize("name", of_the_day(list(HOARDS)))

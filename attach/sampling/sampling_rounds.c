@@ -70,12 +70,12 @@ static uint32_t bunch_quota(const struct sampling_rounds *r, double share)
 
 /* --- what became of the blocks --- */
 
-static bool may_leak(const struct sampling_stack *stack)
+static bool may_leak(const struct sampling_stacks *stacks, const struct sampling_stack *stack)
 {
 	struct survival_step steps[SURVIVAL_STEPS];
 	struct survival verdict;
 
-	if (stack->old < CANDIDATE_BY)
+	if (stack->old < CANDIDATE_BY && !sampling_stacks_may_lose(stacks, stack))
 		return false;
 	sampling_stacks_steps(stack, steps);
 	survival_conclude(steps, 0, stack->seen, 0, &verdict);
@@ -101,7 +101,7 @@ static void collect_sums(struct sampling_rounds *r, struct sampling_sites *sites
 
 		site->gone += stack->gone;
 		site->old += stack->old;
-		site->candidate |= may_leak(stack) || sampling_stacks_may_lose(stacks, stack);
+		site->candidate |= may_leak(stacks, stack);
 	}
 	r->candidates = 0;
 	r->settled = 0;

@@ -275,6 +275,7 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 	const struct timespec ms = { 0, 1000000 };
 	sigset_t all, before;
 	pthread_t thread;
+	bool there = true;
 	int r;
 
 	sigfillset(&all);
@@ -286,12 +287,12 @@ static int prepare(struct pause *p, const struct pause_wish *wish)
 		return r == -EAGAIN ? -ENOMEM : r;
 	while (!atomic_load(&g.done)) {
 		link_alive(p->link);
-		if (wish->meanwhile)
-			wish->meanwhile(wish->ctx);
+		if (wish->meanwhile && !wish->meanwhile(wish->ctx))
+			there = false;
 		nanosleep(&ms, NULL);
 	}
 	pthread_join(thread, NULL);
-	return g.result;
+	return there ? g.result : -ESRCH;
 }
 
 /* --- while it is stopped --- */

@@ -37,9 +37,9 @@ struct pause_wish {
 	uint64_t limit_ns;
 	/*
 	 * if not NULL: called every millisecond during preparation, which may take seconds, so that events
-	 * are read
+	 * are read. false: the process has ended, or runs another program (-ESRCH)
 	 */
-	void (*meanwhile)(void *ctx);
+	bool (*meanwhile)(void *ctx);
 	void *ctx;
 };
 

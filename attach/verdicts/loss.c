@@ -7,6 +7,9 @@
 
 #include "base/grow.h"
 
+#define BACK_MOST 2
+#define BACK_PART 20
+
 int loss_add(struct loss *l, taddr addr, uint64_t size)
 {
 	if (grow_for(&l->lost, l->n, &l->room, sizeof(*l->lost)) < 0)
@@ -21,9 +24,10 @@ static void sort(struct loss *l)
 		qsort(l->lost, l->n, sizeof(*l->lost), block_order);
 }
 
-/* Keep those of @later that are not in @earlier; both are sorted. */
-static void keep_new(const struct loss *earlier, struct loss *later)
+/* Keep those of @later that are not in @earlier; both are sorted. Returns how many were the same. */
+static size_t keep_new(const struct loss *earlier, struct loss *later)
 {
+	const size_t before = later->n;
 	size_t kept = 0, at = 0;
 
 	for (size_t i = 0; i < later->n; i++) {
@@ -36,6 +40,7 @@ static void keep_new(const struct loss *earlier, struct loss *later)
 		later->lost[kept++] = *b;
 	}
 	later->n = kept;
+	return before - kept;
 }
 
 static uint64_t bytes_of(const struct loss *l)
@@ -86,10 +91,16 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 	*out = (struct loss_sum){ .before_blocks = earlier->n, .before_bytes = bytes_of(earlier) };
 	sort(earlier);
 	sort(later);
-	keep_new(earlier, later);
+	out->back = earlier->n - keep_new(earlier, later);
 	out->blocks = later->n;
 	out->bytes = bytes_of(later);
 	sum_sizes(later, out);
+}
+
+/* A few may be, by chance: a number that looked like a pointer is gone, or is there now. */
+bool loss_is_doubtful(const struct loss_sum *sum)
+{
+	return sum->back > BACK_MOST && sum->back > sum->before_blocks / BACK_PART;
 }
 
 void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum)

@@ -4,12 +4,16 @@
  * in the later copy, and not in the earlier one, was lost in between: its code need not have been seen. A block
  * is the same if it has the same address and size.
  *
+ * A process may have pointers where a copy does not show them: in the kernel (epoll), masked, in the low bits of
+ * other values. Then blocks that were lost in the earlier copy are not in the later one: `back`.
+ *
  *	loss_add	a lost block of one copy, in any order
  *	loss_between	what is only in the later one: how many, how much, and of which sizes
  */
 #ifndef MM_LOSS_H
 #define MM_LOSS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -31,7 +35,8 @@ struct loss_size {
 
 struct loss_sum {
 	uint64_t blocks, bytes;			/* lost in between */
-	uint64_t before_blocks, before_bytes;	/* and before: in the earlier copy */
+	uint64_t before_blocks, before_bytes;	/* and before: in the earlier copy; */
+	uint64_t back;				/* of these: freed since, or something points to them again */
 	struct loss_size sizes[LOSS_SIZES];	/* the first of these have blocks */
 };
 
@@ -40,6 +45,9 @@ must_check int loss_add(struct loss *l, taddr addr, uint64_t size);
 
 /* Sorts both. */
 void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
+
+/* Do blocks come back, so that what is found lost is not lost for good in this process? */
+bool loss_is_doubtful(const struct loss_sum *sum);
 
 /* "400 of 40 bytes, 123 of 24"; nothing if there are none. */
 void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum);

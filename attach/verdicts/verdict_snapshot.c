@@ -156,7 +156,7 @@ static int see_all(const struct verdicts *j, bool any, const struct verdict_snap
 
 		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
 			see->tracked(see->ctx, b->addr, b->verdict);
-		else if (b->family == VERDICTS_NONE && any && verdict_is_lost(b->verdict))
+		else if (b->family == VERDICTS_NONE && b->part == VERDICTS_NODE && any && verdict_is_lost(b->verdict))
 			r = see->any(see->ctx, b->addr, b->size);
 	}
 	return r;
@@ -167,7 +167,7 @@ int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct led
 {
 	struct verdicts j;
 	int r = verdicts_run(&j, &taken->memory, l, false);
-	const bool any = r == 0 && census_adds_up(&j.census);
+	const bool any = r == 0 && j.census.known;
 
 	if (r == 0)
 		r = j.may_err ? -ENODATA : see_all(&j, any, see);

@@ -47,7 +47,7 @@ struct verdict_snapshot_wish {
 	uint64_t max_pause_ns;		/* of VERDICTS_AUTO */
 	bool budget;			/* that is what a budget leaves, and less than --max-pause */
 	uint64_t limit_ns;		/* as in struct pause_wish */
-	void (*meanwhile)(void *ctx);	/* as in struct pause_wish */
+	bool (*meanwhile)(void *ctx);	/* as in struct pause_wish */
 	void *ctx;
 };
 
@@ -69,7 +69,7 @@ void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, 
 
 /*
  * The same for a watch that records no verdicts: @tracked is called for all live blocks of @l that have one, and @any
- * for each lost block of the process. Returns 1; 0: not all blocks of the heap are known, and @any was not called;
+ * for each lost block of the process. Returns 1; 0: the blocks of the heap are not known, and @any was not called;
  * -ENODATA: not all was seen that may point to them, so none has a verdict; or another -errno, or @any's.
  */
 struct verdict_snapshot_see {

@@ -20,10 +20,10 @@
 #include "attach/events/processes.h"
 #include "attach/rules/rulefile.h"
 #include "attach/target/spawn.h"
-#include "attach/verdicts/loss.h"
 #include "attach/watch/attached.h"
 #include "attach/watch/freed_sizes.h"
 #include "attach/watch/interim.h"
+#include "attach/watch/session_loss.h"
 #include "attach/watch/watch.h"
 #include "base/cleanup.h"
 
@@ -65,11 +65,7 @@ struct session {
 	struct reporting *reporting;
 	struct verdict_asked *asked;	/* --who-points-at */
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
-	struct session_loss {
-		bool looked, again;	/* the first copy was made, or tried; the second one, too */
-		uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known */
-		struct loss before;	/* what was lost then */
-	} loss;
+	struct session_loss loss;
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */

@@ -3,27 +3,34 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "attach/events/recorder.h"
 #include "attach/options/options.h"
 #include "attach/sampling/sampling.h"
-#include "attach/verdicts/loss.h"
+#include "attach/sampling/sampling_stacks.h"
 #include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
 #include "attach/watch/session_verdicts.h"
+#include "base/cleanup.h"
 #include "base/duration.h"
+#include "base/fdio.h"
 #include "base/log.h"
 
 #define FIRST_NS 500000000ull	/* after the beginning: what a budget leaves is known by then */
-/* a budget is for any ten seconds: with less left the first pause would be taken from the last one */
-#define LEFT_NS 14000000000ull
-#define AGAIN_NS 10000000000ull
+/* a budget is for any ten seconds: between two pauses is a little more, and before the end, too */
+#define AGAIN_NS 10500000000ull
+#define LEFT_NS 11500000000ull
 #define LOST_ENOUGH 3		/* blocks of a size: fewer may be lost by a site that was hardly ever called */
 
 #define UNSEEN								\
 	"not all memory was seen that may point to them (it was swapped out, not copied, or of a thread that "	\
 	"was not stopped)"
+
+_Static_assert(LOSS_SIZES <= SAMPLING_LOST_SIZES, "there is room for all sizes");
 
 /* What a copy shows. */
 struct seen {
@@ -55,12 +62,102 @@ static int see_any(void *ctx, taddr addr, uint64_t size)
 	return loss_add(its->loss, addr, size);
 }
 
-/* --- soon after the beginning --- */
+/* --- while the watch goes on: copies are searched by a copy of ourselves --- */
 
-static bool may_look(const struct session *s)
+/* What the search writes: this, and if the result is 1 the lost blocks. */
+struct found {
+	int64_t result;		/* as of verdict_snapshot_each */
+	uint64_t n;
+};
+
+/* In the copy of ourselves. */
+static int search(void *ctx, uint32_t round)
 {
-	return s->sampling && !s->opt->program && s->watch.end == WATCH_GOES_ON && s->snapshot->state == SNAPSHOT_NONE &&
-	       session_verdicts_wanted(s);
+	struct session *s = ctx;
+	struct loss lost = { 0 };
+	struct seen its = { .session = s, .loss = &lost };
+	const struct verdict_snapshot_see see = { pass_by, see_any, &its };
+	struct found f = { .result = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see) };
+
+	(void)round;
+	f.n = f.result > 0 ? lost.n : 0;
+	return write_full(s->loss.found, &f, sizeof(f)) < 0 ||
+	       write_full(s->loss.found, lost.lost, f.n * sizeof(*lost.lost)) < 0;
+}
+
+static void fail(struct session *s, const char *why)
+{
+	snprintf(s->loss.why_not, sizeof(s->loss.why_not), "%s", why);
+	log_verbose("what the process has lost is not known: %s", why);
+}
+
+static void begin_search(struct session *s)
+{
+	struct session_loss *l = &s->loss;
+
+	l->found = memfd_create("lost", MFD_CLOEXEC);
+	if (l->found < 0) {
+		fail(s, strerror(errno));
+		return;
+	}
+	l->search = (struct interim){ .name = "search for lost blocks", .report = search, .ctx = s };
+	l->copied_ns = s->snapshot->had.at_ns;
+	interim_ask(&l->search);
+	interim_tick(&l->search, l->copied_ns);
+	l->searching = true;
+}
+
+/* What the search has found; false: nothing, and s->loss.why_not says why. */
+static bool take_found(struct session *s, struct loss *out)
+{
+	cleanup_close int fd = s->loss.found;
+	struct found f = { 0 };
+	struct block b;
+
+	s->loss.found = -1;
+	s->loss.searching = false;
+	if (pread(fd, &f, sizeof(f), 0) != sizeof(f) || f.result <= 0) {
+		fail(s, f.result == -ENODATA ? UNSEEN : "the blocks of the heap are not known");
+		return false;
+	}
+	for (uint64_t i = 0; i < f.n; i++) {
+		if (pread(fd, &b, sizeof(b), (off_t)(sizeof(f) + i * sizeof(b))) != sizeof(b) ||
+		    loss_add(out, b.addr, b.size) < 0) {
+			fail(s, "we are out of memory");
+			return false;
+		}
+	}
+	return true;
+}
+
+static void learn_sizes(struct session *s, struct loss *now)
+{
+	uint64_t sizes[LOSS_SIZES];
+	struct loss_sum sum;
+	size_t n = 0;
+
+	loss_between(&s->loss.before, now, &sum);
+	for (size_t i = 0; i < LOSS_SIZES; i++)
+		if (sum.sizes[i].blocks >= LOST_ENOUGH)
+			sizes[n++] = sum.sizes[i].size;
+	if (!loss_is_doubtful(&sum))
+		sampling_lost_sizes(s->sampling, sizes, n);
+}
+
+static void end_search(struct session *s)
+{
+	struct session_loss *l = &s->loss;
+	struct loss lost = { 0 };
+
+	if (!take_found(s, &lost)) {
+		loss_fini(&lost);
+	} else if (l->at_ns) {
+		learn_sizes(s, &lost);
+		loss_fini(&lost);
+	} else {
+		l->before = lost;
+		l->at_ns = l->copied_ns;
+	}
 }
 
 /* Does the watch go on for so long? Until Ctrl-C, most likely. */
@@ -71,62 +168,37 @@ static bool is_left(const struct session *s, uint64_t now_ns, uint64_t ns)
 
 static bool is_time(const struct session *s, uint64_t now_ns)
 {
-	const struct session_loss *its = &s->loss;
-
-	if (!its->looked)
-		return now_ns >= s->watch.start_ns + FIRST_NS && is_left(s, now_ns, LEFT_NS);
-	return its->at_ns && !its->again && now_ns >= its->at_ns + AGAIN_NS && is_left(s, now_ns, AGAIN_NS);
-}
-
-/* What is lost now. Returns when that was; 0: it is not known. */
-static uint64_t look(struct session *s, struct loss *lost)
-{
-	struct seen its = { .session = s, .loss = lost };
-	const struct verdict_snapshot_see see = { pass_by, see_any, &its };
-	uint64_t at_ns = 0;
-
-	if (session_verdicts_take(s)) {
-		if (verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see) > 0)
-			at_ns = s->snapshot->had.at_ns;
-		log_verbose("the process was stopped for %.1f ms: %zu blocks are lost",
-			    (double)s->snapshot->had.had_ns / 1e6, lost->n);
-	}
-	/* there may be another one at the end */
-	session_verdicts_drop(s);
-	return at_ns;
-}
-
-static void look_again(struct session *s)
-{
-	struct loss now = { 0 };
-	struct loss_sum sum;
-	uint64_t sizes[LOSS_SIZES];
-	size_t n = 0;
-
-	if (look(s, &now)) {
-		loss_between(&s->loss.before, &now, &sum);
-		for (size_t i = 0; i < LOSS_SIZES; i++)
-			if (sum.sizes[i].blocks >= LOST_ENOUGH)
-				sizes[n++] = sum.sizes[i].size;
-		sampling_lost_sizes(s->sampling, sizes, n);
-	}
-	loss_fini(&now);
+	return s->sampling && !s->opt->program && !s->member && !s->loss.again &&
+	       now_ns >= (s->loss.next_ns ? s->loss.next_ns : s->watch.start_ns + FIRST_NS) &&
+	       is_left(s, now_ns, LEFT_NS) && s->watch.end == WATCH_GOES_ON && s->snapshot->state == SNAPSHOT_NONE &&
+	       session_verdicts_wanted(s);
 }
 
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
-	if (!may_look(s) || !is_time(s, now_ns))
+	if (s->loss.searching && interim_ready(&s->loss.search))
+		end_search(s);
+	if (s->loss.searching || !is_time(s, now_ns))
 		return;
-	if (s->loss.looked) {
-		s->loss.again = true;
-		look_again(s);
-	} else {
-		s->loss.looked = true;
-		s->loss.at_ns = look(s, &s->loss.before);
+	s->loss.again = s->loss.at_ns;
+	if (!session_verdicts_take(s)) {
+		fail(s, s->snapshot->why_not);
+	} else if (s->watch.end == WATCH_GOES_ON) {
+		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
+		begin_search(s);
 	}
+	/* there may be another one at the end */
+	session_verdicts_drop(s);
+	s->loss.next_ns = link_clock_ns() + AGAIN_NS;
 }
 
 /* --- at the end --- */
+
+static void note_unknown(struct session *s, uint64_t t)
+{
+	if (*s->loss.why_not && !s->loss.at_ns)
+		recorder_note(s->recorder, t, "what the whole process has lost is not known: %s", s->loss.why_not);
+}
 
 static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 {
@@ -135,6 +207,14 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 	struct loss_sum sum;
 
 	loss_between(&s->loss.before, at_end, &sum);
+	if (loss_is_doubtful(&sum)) {
+		recorder_note(s->recorder, t,
+			      "what the process has lost is not known: %" PRIu64 " of %" PRIu64
+			      " blocks to which nothing pointed were freed later, or something points to them "
+			      "again, so there are pointers that a copy of the memory does not show",
+			      sum.back, sum.before_blocks);
+		return;
+	}
 	sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
@@ -163,9 +243,13 @@ void session_loss_end(struct session *s)
 	const struct verdict_snapshot_see see = { see_tracked, see_any, &its };
 	int r;
 
+	if (s->loss.searching) {
+		interim_end(&s->loss.search, -1);
+		end_search(s);
+	}
 	if (s->snapshot->state == SNAPSHOT_TAKEN) {
 		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see);
-		if (r >= 0)
+		if (r >= 0 && its.blocks)
 			tell_tracked(s, &its, t);
 		if (r > 0 && s->loss.at_ns)
 			tell_loss(s, &at_end, t);
@@ -177,10 +261,15 @@ void session_loss_end(struct session *s)
 	if (s->snapshot->state == SNAPSHOT_FAILED)
 		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
 			      s->snapshot->why_not);
+	note_unknown(s, t);
 	loss_fini(&at_end);
 }
 
 void session_loss_close(struct session *s)
 {
+	if (s->loss.searching) {
+		interim_end(&s->loss.search, -1);
+		close(s->loss.found);
+	}
 	loss_fini(&s->loss.before);
 }

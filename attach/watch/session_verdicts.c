@@ -52,11 +52,12 @@ static void drain_until_now(struct session *s)
 }
 
 /* Events must be read while memory for the snapshot is allocated. */
-static void read_events(void *ctx)
+static bool read_events(void *ctx)
 {
 	struct session *s = ctx;
 
 	drain_until_now(s);
+	return s->watch.end != WATCH_EXEC && s->watch.end != WATCH_TARGET_ENDED;
 }
 
 /* Is there a family whose blocks are memory? */
@@ -109,14 +110,20 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
 }
 
-/* What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. */
+/*
+ * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
+ * watch goes on, a third of that: samples need the rest, and so does another pause at its end, which may come at any
+ * moment.
+ */
 static uint64_t left_for_pause(const struct session *s)
 {
-	return atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
+	const uint64_t left_ns = atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
+
+	return s->watch.end == WATCH_GOES_ON ? left_ns / 3 + 1 : left_ns;
 }
 
 /* Stop the target, copy it, resume it. */
-static bool take_snapshot(struct session *s, void (*meanwhile)(void *ctx))
+static bool take_snapshot(struct session *s, bool (*meanwhile)(void *ctx))
 {
 	const uint64_t most_ns = s->opt->max_pause_ns ? s->opt->max_pause_ns : OPTIONS_MAX_PAUSE_NS;
 	const uint64_t left_ns = s->opt->budget_ppm ? left_for_pause(s) : most_ns;

@@ -244,7 +244,11 @@ static void run(struct watch *w, bool until_started)
 			next_progress = now + PROGRESS_NS;
 		}
 		if (w->tick && now >= next_tick && w->end == WATCH_GOES_ON) {
-			w->end = w->tick(w->tick_ctx, now);
+			const enum watch_end end = w->tick(w->tick_ctx, now);
+
+			/* what was read meanwhile may be the target's end */
+			if (w->end == WATCH_GOES_ON)
+				w->end = end;
 			next_tick = now + TICK_NS;
 		}
 		if (w->end != WATCH_GOES_ON)

@@ -120,17 +120,6 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Known only if it is of both; the rates of both add up, as if both had lost it over the longer time. */
-static struct fact_loss sum_of_losses(const struct fact_loss *a, const struct fact_loss *b)
-{
-	if (!a->over_us || !b->over_us)
-		return (struct fact_loss){ 0 };
-	return (struct fact_loss){
-		.over_us = larger(a->over_us, b->over_us), .blocks = a->blocks + b->blocks, .bytes = a->bytes + b->bytes,
-		.before_blocks = a->before_blocks + b->before_blocks, .before_bytes = a->before_bytes + b->before_bytes,
-	};
-}
-
 void ledger_add_budget(struct ledger *l, const struct fact_budget *budget)
 {
 	struct fact_budget *b = &l->samples.budget;
@@ -144,7 +133,8 @@ void ledger_add_budget(struct ledger *l, const struct fact_budget *budget)
 		.sites = before.sites + budget->sites, .sites_hit = before.sites_hit + budget->sites_hit,
 		.sites_settled = before.sites_settled + budget->sites_settled,
 		.candidates = before.candidates + budget->candidates, .unfound = before.unfound + budget->unfound,
-		.loss = !l->samples.has_budget ? budget->loss : sum_of_losses(&before.loss, &budget->loss),
+		/* what each has lost in another time is no sum; of one run it stays */
+		.loss = l->samples.has_budget ? (struct fact_loss){ 0 } : budget->loss,
 	};
 	l->samples.has_budget = true;
 }

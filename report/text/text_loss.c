@@ -6,15 +6,13 @@
 #include "report/words/words.h"
 
 #define MOST 0.5	/* if less is explained, the line says how to find the rest */
+#define ALL 0.9		/* it is an estimate */
 #define INDENT 2
 
-/* Do the tracked blocks of a group show that it loses them? Others leak what is still pointed to. */
-static bool loses(const struct summary_sample *its)
-{
-	return its->lost && its->lost * 2 >= its->searched;
-}
-
-/* Bytes a minute that the groups which leak lose; @may: there are others, which may leak. */
+/*
+ * Blocks a minute that the groups which leak lose, as far as their tracked blocks show it; @may: others have lost some,
+ * too.
+ */
 static double explained(const struct summary *s, bool *may)
 {
 	double sum = 0;
@@ -23,11 +21,12 @@ static double explained(const struct summary *s, bool *may)
 	for (size_t i = 0; i < s->ngroups; i++) {
 		const struct summary_sample *its = s->groups[i].sampled;
 
-		if (!its || !loses(its))
+		if (!its || !its->lost)
 			continue;
-		if (its->survival.kind == SURVIVAL_STAYS)
-			sum += its->kept_bytes.value;
-		*may |= its->survival.kind == SURVIVAL_UNKNOWN;
+		if (its->survival.kind == SURVIVAL_STAYS && its->searched)
+			sum += its->kept_blocks.value * (double)its->lost / (double)its->searched;
+		else
+			*may = true;
 	}
 	return sum;
 }
@@ -37,12 +36,12 @@ static void put_explained(struct strbuf *sb, const struct summary *s, double rat
 	bool may;
 	const double share = explained(s, &may) / rate;
 
-	if (share >= 1)
-		strbuf_puts(sb, "; the groups that leak explain all of it");
+	if (share >= ALL)
+		strbuf_puts(sb, "; the groups that leak explain about all of it");
 	else if (share >= 0.005)
 		strbuf_printf(sb, "; the groups that leak explain about %.0f%% of it", 100 * share);
 	else if (may)
-		strbuf_puts(sb, "; which of the groups that may leak loses them is not certain");
+		strbuf_puts(sb, "; which of the groups below loses them is not certain");
 	else
 		strbuf_puts(sb, "; its code was not seen");
 	if (share < MOST)
@@ -53,11 +52,9 @@ void text_loss(struct strbuf *sb, const struct summary *s)
 {
 	const struct summary_budget *b = &s->run.budget;
 	cleanup_strbuf struct strbuf line = STRBUF_INIT;
-	double rate;
 
 	if (!b->told || !(b->loss_s > 0))
 		return;
-	rate = (double)b->loss.bytes * 60 / b->loss_s;
 	strbuf_puts(&line, b->loss.blocks ? "lost in " : "no block was lost in ");
 	format_seconds(&line, b->loss_s);
 	strbuf_puts(&line, ": ");
@@ -66,11 +63,11 @@ void text_loss(struct strbuf *sb, const struct summary *s)
 		strbuf_puts(&line, ", ");
 		format_size(&line, b->loss.bytes);
 		strbuf_puts(&line, " (");
-		format_rate(&line, rate, false);
+		format_rate(&line, (double)b->loss.bytes * 60 / b->loss_s, false);
 		strbuf_putc(&line, ')');
-		put_explained(&line, s, rate);
+		put_explained(&line, s, (double)b->loss.blocks * 60 / b->loss_s);
 	} else {
-		strbuf_puts(&line, "what grows is still pointed to");
+		strbuf_puts(&line, "what grows, if anything does, is still pointed to");
 	}
 	strbuf_putc(&line, '\n');
 	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, INDENT);

@@ -5,7 +5,7 @@
  *
  *	lost in 59s: 523 blocks, 41.2 KiB (41.9 KiB/min); the groups that leak explain about 12% of it: a short
  *	watch without --budget names the rest
- *	no block was lost in 59s: what grows is still pointed to
+ *	no block was lost in 59s: what grows, if anything does, is still pointed to
  */
 #ifndef MM_TEXT_LOSS_H
 #define MM_TEXT_LOSS_H

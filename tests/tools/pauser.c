@@ -117,9 +117,10 @@ static void say_hits(struct pauser *p)
 	p->others = 0;
 }
 
-static void meanwhile(void *ctx)
+static bool meanwhile(void *ctx)
 {
 	drain(ctx);
+	return true;
 }
 
 /* --- orders --- */

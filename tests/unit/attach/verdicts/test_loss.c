@@ -30,8 +30,20 @@ static void only_what_is_new_counts(void **state)
 	assert_int_equal(sum.before_bytes, 88);
 	assert_int_equal(sum.blocks, 3);
 	assert_int_equal(sum.bytes, 104);
+	assert_int_equal(sum.back, 2);
+	assert_false(loss_is_doubtful(&sum));
 	loss_fini(&earlier);
 	loss_fini(&later);
+}
+
+/* Two may be chance, and one of twenty. */
+static void what_comes_back_is_not_lost_for_good(void **state)
+{
+	(void)state;
+	assert_false(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 2, .back = 2 }));
+	assert_true(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 3, .back = 3 }));
+	assert_false(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 1000, .back = 50 }));
+	assert_true(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 1000, .back = 51 }));
 }
 
 static void put(struct loss *l, size_t n, uint64_t size)
@@ -76,6 +88,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_new_counts),
+		cmocka_unit_test(what_comes_back_is_not_lost_for_good),
 		cmocka_unit_test(most_bytes_come_first),
 		cmocka_unit_test(nothing_is_nothing),
 	};
