@@ -93,3 +93,24 @@ def test_nothing_is_lost(victim):
     loss = report["run"]["budget"]["loss"]
     assert loss["blocks"] == loss["bytes"] == 0 and 14 < loss["over_s"] < 16
     assert "loss" not in watch_for(target)["run"]["budget"], "a watch of three seconds has no time for a copy at its beginning"
+
+
+@pytest.mark.parametrize("order", ["exec", "end"])
+def test_the_target_goes_while_it_is_copied(victim, order):
+    """That it runs another program, or has ended, is noticed, whatever is done at that moment: half a second after the
+    beginning the process is copied."""
+    for at in (0.45, 0.5, 0.55, 0.6, 0.65):
+        target = victim("exits")
+        watch = Watch("-p", str(target.pid), "--budget", "3%", "-d", "25s", json_report=False).wait_watching()
+        time.sleep(at)
+        began = time.monotonic()
+        target.say(order)
+        if order == "exec":
+            target.expect_ready()
+            assert time.monotonic() - began < 1, "it was held at its exec"
+        assert watch.wait(20) == 0, watch.said()
+        assert time.monotonic() - began < 10, "the watch went on without its target"
+        assert re.search("another program" if order == "exec" else "ended", watch.said() + watch.out.text()), watch.out.text()
+        if order == "exec":
+            assert_untouched(target)
+            target.end()
