@@ -53,6 +53,7 @@ def test_without_a_pause_it_may_leak(victim):
         assert not any(g["estimate"]["searched"] for g in report["groups"])
 
 
+@pytest.mark.alone  # its threads are busy
 def test_a_pause_that_the_budget_does_not_leave(victim):
     """Divided by 64 threads a hundredth is about a millisecond, and to stop so many takes longer."""
     target = victim("sampled", "-t", "64", "-r", "20000")
@@ -87,7 +88,7 @@ def test_what_the_whole_process_loses(victim):
 
 
 def test_nothing_is_lost(victim):
-    target = victim("still")
+    target = victim("loser")
     report = watch_for(target, seconds=15)
     assert_untouched(target)
     loss = report["run"]["budget"]["loss"]

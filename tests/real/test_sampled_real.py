@@ -11,7 +11,7 @@ from lossy import lossy_mount, lossy_switch
 from reports import functions
 from untouched import assert_untouched
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.quiet
 SECONDS = 30
 BUDGET = 0.1
 COMMANDS_EVERY_S = 0.4  # a unit of load of the switch is three commands, which cost much more than the switch
