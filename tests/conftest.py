@@ -217,7 +217,7 @@ class Durations:
 
     def pytest_runtest_logreport(self, report):
         path = HERE.parent / report.nodeid.split("::")[0]
-        if path.parent != HERE and "alone" not in report.keywords:
+        if path.parent != HERE and not {"alone", "quiet"} & set(report.keywords):
             self.seconds[path] = self.seconds.get(path, 0) + report.duration
 
     def write(self):
