@@ -24,6 +24,7 @@
 /* a budget is for any ten seconds: between two pauses is a little more, and before the end, too */
 #define AGAIN_NS 10500000000ull
 #define LEFT_NS 11500000000ull
+#define FAILED_MOST 8		/* then three quarters of an hour */
 #define LOST_ENOUGH 3		/* blocks of a size: fewer may be lost by a site that was hardly ever called */
 
 #define UNSEEN								\
@@ -183,13 +184,14 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 	s->loss.again = s->loss.at_ns;
 	if (!session_verdicts_take(s)) {
 		fail(s, s->snapshot->why_not);
+		s->loss.failed += s->loss.failed < FAILED_MOST;
 	} else if (s->watch.end == WATCH_GOES_ON) {
 		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
 		begin_search(s);
 	}
 	/* there may be another one at the end */
 	session_verdicts_drop(s);
-	s->loss.next_ns = link_clock_ns() + AGAIN_NS;
+	s->loss.next_ns = link_clock_ns() + (AGAIN_NS << s->loss.failed);
 }
 
 /* --- at the end --- */
