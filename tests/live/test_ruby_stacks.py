@@ -162,7 +162,7 @@ def test_started(watch, tmp_path, ruby):
                       "  end\n"
                       "end\n"
                       "grow.call\n"
-                      "sleep 1\n"  # names are read behind the hits: those of the last moments are gone with it
+                      "sleep 5\n"  # names are read behind the hits: those of the last moments are gone with it
                       "exit!(0)\n")
     run = watch("--verdicts", "no", "--report", tmp_path / "report", "--", *command(ruby), script)
     assert run.wait() == 0, run.said()
