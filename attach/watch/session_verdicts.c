@@ -16,6 +16,8 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
+#define EARLY_PART 5
+
 int session_verdicts_open(struct session *s)
 {
 	s->snapshot = calloc(1, sizeof(*s->snapshot));
@@ -112,14 +114,14 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 
 /*
  * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
- * watch goes on, a third of that: samples need the rest, and so does another pause at its end, which may come at any
- * moment.
+ * watch goes on, a part of that: samples need the rest, of which a full token bucket is only a third, and so does
+ * another pause at its end, which may come at any moment.
  */
 static uint64_t left_for_pause(const struct session *s)
 {
 	const uint64_t left_ns = atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
 
-	return s->watch.end == WATCH_GOES_ON ? left_ns / 3 + 1 : left_ns;
+	return s->watch.end == WATCH_GOES_ON ? left_ns / EARLY_PART + 1 : left_ns;
 }
 
 /* Stop the target, copy it, resume it. */

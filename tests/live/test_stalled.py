@@ -84,7 +84,7 @@ def test_stopped_with_a_budget(victim, attach):
     """A watch of hours does not end because it gets no processor for seconds: no trap is planted meanwhile,
     and that is reported."""
     target = victim("sampled", "-r", "20000")
-    watch = attach(target, "--budget", "5%")
+    watch = attach(target, "--budget", "5%", "--verdicts", "no")  # a pause is paid for, and nothing is planted until then
     wait_for(lambda: len(code_differences(target.pid)) > 1, "traps stand")
     os.kill(watch.pid, signal.SIGSTOP)
     # except for the one where the dynamic linker reports modules
