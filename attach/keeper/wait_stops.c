@@ -459,5 +459,9 @@ int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns)
 
 void wait_stops_unsettle(struct keeper *k)
 {
-	set_settled(keeper_first(k), false);
+	/* with a budget there is no tick, which would never end: all are asked at once */
+	if (k->paid)
+		keeper_first(k)->unasked = true;
+	else
+		set_settled(keeper_first(k), false);
 }

@@ -34,7 +34,9 @@ must_check int wait_stops_quietly(struct keeper *k, uint64_t max_wait_ns);
 /* Ask all threads. */
 void wait_stops_everyone(struct keeper *k);
 
-/* A thread may have stopped unseen: ask all threads every few milliseconds, until all is quiet. */
+/*
+ * A thread may have stopped unseen: ask all threads every few milliseconds, until all is quiet; with a budget at once.
+ */
 void wait_stops_unsettle(struct keeper *k);
 
 /* Has @tid stopped, or ended? If so it is in the queue now. */
