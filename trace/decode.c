@@ -320,9 +320,12 @@ static void get_budget(struct decoder *d, struct cursor *in, struct fact *f)
 #define X(field) d->budget.field = cursor_varint(in);
 	FIELDS_OF_BUDGET(X)
 #undef X
-#define X(field) d->budget.loss.field = cursor_left(in) ? cursor_varint(in) : 0;
-	FIELDS_OF_LOSS(X)
+	/* traces of earlier versions end here */
+	if (cursor_left(in)) {
+#define X(field) d->budget.loss.field = cursor_varint(in);
+		FIELDS_OF_LOSS(X)
 #undef X
+	}
 	f->budget = &d->budget;
 }
 

@@ -117,7 +117,11 @@ static bool take_found(struct session *s, struct loss *out)
 
 	s->loss.found = -1;
 	s->loss.searching = false;
-	if (pread(fd, &f, sizeof(f), 0) != sizeof(f) || f.result <= 0) {
+	if (pread(fd, &f, sizeof(f), 0) != sizeof(f)) {
+		fail(s, "the search in the copy of the process did not come to its end");
+		return false;
+	}
+	if (f.result <= 0) {
 		fail(s, f.result == -ENODATA ? UNSEEN : "the blocks of the heap are not known");
 		return false;
 	}
@@ -181,7 +185,8 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 		end_search(s);
 	if (s->loss.searching || !is_time(s, now_ns))
 		return;
-	s->loss.again = s->loss.at_ns;
+	/* it is only a hint for the sampler: one that fails is not made again */
+	s->loss.again = s->loss.at_ns != 0;
 	if (!session_verdicts_take(s)) {
 		fail(s, s->snapshot->why_not);
 		s->loss.failed += s->loss.failed < FAILED_MOST;

@@ -16,7 +16,7 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
-#define EARLY_PART 5
+#define EARLY_PART 5	/* of what is left, while the watch goes on */
 
 int session_verdicts_open(struct session *s)
 {

@@ -65,7 +65,9 @@ void text_loss(struct strbuf *sb, const struct summary *s)
 		strbuf_puts(&line, " (");
 		format_rate(&line, (double)b->loss.bytes * 60 / b->loss_s, false);
 		strbuf_putc(&line, ')');
-		put_explained(&line, s, (double)b->loss.blocks * 60 / b->loss_s);
+		/* what groups explain that are not shown is not known here */
+		if (!s->filters && !s->suppressed.groups)
+			put_explained(&line, s, (double)b->loss.blocks * 60 / b->loss_s);
 	} else {
 		strbuf_puts(&line, "what grows, if anything does, is still pointed to");
 	}

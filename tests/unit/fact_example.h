@@ -42,8 +42,10 @@ static const struct fact_sample example_samples[] = {
 	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
 	{ .standing = true },
 };
-static const struct fact_budget example_budgets[] = { { 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST, { 1, MOST, 3, 4, MOST } },
-						      { MOST, .candidates = 200 } };
+static const struct fact_budget example_budgets[] = {
+	{ 10000, 1, 2, 3, 4, 5, 6, 7, 8, 9, MOST, { 1, MOST, 3, 4, MOST } },
+	{ MOST, .candidates = 200 },
+};
 
 static const struct fact_process example_processes[] = {
 	{ 3, INT32_MIN, "sixteen bytes.." "\xff", INT64_MIN, true, false, true, "comm", "/usr/bin/svc", "web-1",

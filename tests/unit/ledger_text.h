@@ -277,7 +277,9 @@ static inline void text_samples(struct strbuf *sb, const struct ledger *l)
 		text_sample(sb, l, &s->all[order[2 * i + 1]]);
 	free(order);
 	if (s->has_budget)
-		strbuf_printf(sb, "budget %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "; %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+		strbuf_printf(sb,
+			      "budget %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "; %" PRIu64
+			      " %" PRIu64 " %" PRIu64 "\n",
 			      s->budget.promise_ppm, s->budget.spent_us, s->budget.wall_us, s->budget.closed,
 			      s->budget.unfound, s->budget.loss.over_us, s->budget.loss.blocks,
 			      s->budget.loss.before_bytes);

@@ -36,7 +36,7 @@
 #define LOST_NS 10000000000ull
 
 #define BURST 256		/* turns of a hot thread between two rests */
-#define REST_NS 300000u		/* for each hot thread: a rest is so much longer that together they are as busy */
+#define REST_NS 300000u		/* for each hot thread, so that together they are as busy */
 
 #define SIG_SHARED (SIGRTMIN + 1)
 #define SIG_THREAD (SIGRTMIN + 2)

@@ -357,6 +357,10 @@ static const struct odd odd[] = {
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11", -EPROTO, ""),
 	ODD("\x1f\x16\x0e\x04\x01\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x01", -EPROTO, ""),
 	ODD("\x1f\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a", -EPROTO, ""),
+	/* a budget of an earlier version, which does not say what was lost; and one that says only a part of it */
+	ODD("\x1f\x17\x0b\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c", 0,
+	    "31.23 @0 1 2 3 4 5 6 7 8 9 10 11 0 0 0 0 0\n12.0 @0\n"),
+	ODD("\x1f\x17\x0d\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x11\x12\x0c", -EPROTO, ""),
 	/* a run: unknown keys are skipped, a value is as long as its length */
 	ODD("\x1f\x01\x09\x63\x02xx\x04\x01p\x05\x00", 0,
 	    "31.1 @0 00000000000000000000000000000000 piece 0 last 0 start 0 \"p\" \"\" NULL NULL NULL NULL\n"),

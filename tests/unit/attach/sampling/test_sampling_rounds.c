@@ -209,7 +209,8 @@ static void what_may_lose_is_watched_closely(void **state)
 	static const struct {
 		uint64_t bytes;
 		bool may_lose;
-	} cases[] = { { 39, false }, { 40, true }, { 48, true }, { 56, true }, { 57, false }, { 232, true }, { 233, false } };
+	} cases[] = { { 39, false }, { 40, true },  { 48, true },  { 56, true },
+		      { 57, false }, { 232, true }, { 233, false } };
 	const uint64_t sizes[] = { 40, 216 };
 	const size_t n = sizeof(cases) / sizeof(cases[0]);
 

@@ -35,7 +35,8 @@ static void add(double blocks, uint64_t lost)
 	struct summary_frame frame = { .pc = 1, .function = "get" };
 
 	sample = (struct summary_sample){
-		.survival = { .kind = SURVIVAL_STAYS }, .kept_blocks = { .value = blocks }, .searched = 10, .lost = lost,
+		.survival = { .kind = SURVIVAL_STAYS }, .kept_blocks = { .value = blocks }, .searched = 10,
+		.lost = lost,
 	};
 	summary_add_group(&s, &(struct summary_group){ .stack = { &frame, 1 } });
 	s.groups[s.ngroups - 1].sampled = &sample;
@@ -67,7 +68,8 @@ static void nobody_was_seen(void **state)
 	sample.survival.kind = SURVIVAL_UNKNOWN;
 	assert_line(LOST "its code was not seen: a short watch without --budget names it\n");
 	sample.lost = 1;
-	assert_line(LOST "which of the groups below loses them is not certain: a short watch without --budget names it\n");
+	assert_line(LOST "which of the groups below loses them is not certain: a short watch without --budget "
+			 "names it\n");
 }
 
 /* 600 blocks a minute are lost. Of what a group leaks, the part that its tracked blocks show to be lost counts. */
@@ -85,6 +87,16 @@ static void all_was_seen(void **state)
 	assert_line(LOST "the groups that leak explain about 75% of it\n");
 	sample.kept_blocks.value = 570;
 	assert_line(LOST "the groups that leak explain about all of it\n");
+}
+
+static void with_hidden_groups_nothing_is_explained(void **state)
+{
+	(void)state;
+	s.filters = "--focus x";
+	assert_line("lost in 30s: 300 blocks, 11.7 KiB (23.4 KiB/min)\n");
+	s.filters = NULL;
+	s.suppressed.groups = 1;
+	assert_line("lost in 30s: 300 blocks, 11.7 KiB (23.4 KiB/min)\n");
 }
 
 /* It leaks what something points to. */
@@ -109,6 +121,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(nobody_was_seen, begin, end),
 		cmocka_unit_test_setup_teardown(a_part_was_seen, begin, end),
 		cmocka_unit_test_setup_teardown(all_was_seen, begin, end),
+		cmocka_unit_test_setup_teardown(with_hidden_groups_nothing_is_explained, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_reachable_explains_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(no_block_was_lost, begin, end),
 	};
