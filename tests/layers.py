@@ -92,6 +92,7 @@ MAY_INCLUDE = {
     "attach/stacks/ruby": f"base {SHARED} attach/probes/callsites.h attach/probes/code attach/target attach/stacks/scripts",
     "attach/stacks": f"base trace {SHARED} attach/options/unwinders.h attach/target attach/stacks/unwind "
                      "attach/stacks/python attach/stacks/ruby attach/stacks/scripts",
+    "attach/loss": f"base trace report/sampling {HEAP} {SHARED} attach/keeper/budget attach/rules attach/probes attach/target attach/uprobe attach/control attach/stacks",
     "attach/snapshot": f"base {HEAP} {SHARED} attach/keeper/procfs.h attach/target attach/control",
     "attach/events": f"base trace report/ledger report/names report/suppress report/tracefiles {SHARED} attach/rules attach/options attach/target "
                      "attach/control attach/snapshot",

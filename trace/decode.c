@@ -311,6 +311,12 @@ static void get_sample(struct decoder *d, struct cursor *in, struct fact *f)
 		its->searched = cursor_varint(in);
 		its->lost = cursor_varint(in);
 	}
+	/* and of somewhat later ones here */
+	if (cursor_left(in)) {
+#define X(field) its->losing.field = cursor_varint(in);
+		FIELDS_OF_LOSING(X)
+#undef X
+	}
 	f->sample.its = its;
 }
 

@@ -169,6 +169,9 @@ static void put_sample(struct sink *s, const struct fact_sample *its)
 	sink_varint(s, its->process);
 	sink_varint(s, its->searched);
 	sink_varint(s, its->lost);
+#define X(field) sink_varint(s, its->losing.field);
+	FIELDS_OF_LOSING(X)
+#undef X
 }
 
 static void put_budget(struct sink *s, const struct fact_budget *b)

@@ -75,6 +75,17 @@ struct fact_step {
 };
 
 /*
+ * Of a stack in a sampled run: its blocks that the kernel's probes have seen being allocated (attach/loss/loss_probes.h),
+ * and what it has lost of what the whole process has lost (struct fact_loss), by that. All 0: nothing was seen.
+ */
+struct fact_losing {
+	uint64_t seen, lost;		/* blocks; of these, found lost in a copy, and lost still at the end */
+	uint64_t over_us;		/* in so much time it has lost */
+	uint64_t blocks, least, most;	/* about so many, with the 95 % interval; 0: too few were found to tell */
+	uint64_t bytes;			/* of `blocks` */
+};
+
+/*
  * MMT_SAMPLE: of a stack in a sampled run, until now: a later fact replaces an earlier one. A stack's blocks
  * come from a site, the call that is trapped in rounds: the trap is planted for a round, until it was hit as
  * often as its quota, and is then lifted for a while. Several stacks may lead to one site.
@@ -103,6 +114,7 @@ struct fact_sample {
 	 * points to them, or only lost blocks do
 	 */
 	uint64_t searched, lost;
+	struct fact_losing losing;
 };
 
 /*

@@ -91,9 +91,9 @@
 	KIND(MMT_OLDER, U64(place.size) U64(place.frees) U64(place.bytes) U64(place.span_us) POINTS())
 
 /*
- * The numbers of struct fact_sample and of struct fact_budget. Eight members of a sample are not in the list:
- * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed`,
- * `stood_us`, `process`, `searched` and `lost` come after it (put_sample in encode.c, get_sample in decode.c).
+ * The numbers of struct fact_sample and of struct fact_budget. Nine members of a sample are not in the list:
+ * `standing` comes before it, as a flag; its steps (`nsteps`, `steps`), `late_exposed_us`, `missed`, `stood_us`,
+ * `process`, `searched`, `lost` and `losing` come after it (put_sample in encode.c, get_sample in decode.c).
  */
 #define FIELDS_OF_SAMPLE(X)                                                                                  \
 	X(seen)                                                                                              \
@@ -107,6 +107,10 @@
 #define FIELDS_OF_LOSS(X)                                                                                    \
 	X(over_us)                                                                                           \
 	X(blocks) X(bytes) X(before_blocks) X(before_bytes)
+/* Likewise, of a sample. */
+#define FIELDS_OF_LOSING(X)                                                                                  \
+	X(seen)                                                                                              \
+	X(lost) X(over_us) X(blocks) X(least) X(most) X(bytes)
 /* The numbers of struct fact_merged before its lists (put_merged in encode.c, get_merged in decode.c). */
 #define FIELDS_OF_MERGED(X)                                                                                  \
 	X(blocks)                                                                                            \

@@ -275,6 +275,8 @@ static const char *command_name(enum command_op op)
 		[COMMAND_NEXT_STOPPED] = "next stopped",
 		[COMMAND_RESUME_ALL] = "resume all",
 		[COMMAND_LET_END] = "let end",
+		[COMMAND_SHARE] = "share",
+		[COMMAND_NOTE] = "note",
 		[COMMAND_ADOPT] = "adopt",
 		[COMMAND_LEAVE] = "leave",
 	};

@@ -131,6 +131,12 @@ static int64_t carry_out(struct keeper *k)
 		return exit_hold_let_go(k);
 	case COMMAND_ADOPT:
 		return copies_adopt(k, sh->arg, sh->arg2);
+	case COMMAND_SHARE:
+		budget_share(k, sh->arg);
+		return 0;
+	case COMMAND_NOTE:
+		budget_note(k, sh->arg);
+		return 0;
 	case COMMAND_LEAVE:
 		k->leave_reason = LEFT_ASKED;
 		return 0;

@@ -300,6 +300,16 @@ void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)
 	sampling_stacks_lost_sizes(&s->stacks, sizes, n);
 }
 
+void sampling_share(struct sampling *s, uint32_t ppm)
+{
+	s->rounds.budget_ppm = s->parents.budget_ppm = ppm;
+}
+
+int sampling_losing(struct sampling *s, uint32_t family, uint32_t number, const struct fact_losing *its)
+{
+	return sampling_stacks_losing(&s->stacks, family, number, its);
+}
+
 void sampling_loss(struct sampling *s, const struct fact_loss *loss)
 {
 	s->loss = *loss;
@@ -309,5 +319,6 @@ void sampling_end(struct sampling *s, uint64_t now_ns)
 {
 	block_poll_end(s->poll, now_ns);
 	tell(s, now_ns, true);
+	sampling_facts_others(s->recorder, &s->stacks, now_ns);
 	sampling_facts_notes(s->recorder, &s->sites, &s->stacks, s->planting->link->shared, now_ns);
 }

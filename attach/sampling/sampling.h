@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
+struct fact_losing;
 struct fact_loss;
 struct planting;
 struct record_hit;
@@ -63,6 +64,15 @@ void sampling_judge(struct sampling *s, taddr addr, bool lost);
  * are watched as closely as the budget allows.
  */
 void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n);
+
+/* From now on only @ppm of the time are for samples. */
+void sampling_share(struct sampling *s, uint32_t ppm);
+
+/* The number of the stack under which blocks of stack @number are counted, that is as seen where malloc returns. */
+uint32_t sampling_known_as(const struct sampling *s, uint32_t number);
+
+/* What the kernel's probes have seen of stack @number, whose blocks are of family @family. 0 or -ENOMEM. */
+must_check int sampling_losing(struct sampling *s, uint32_t family, uint32_t number, const struct fact_losing *its);
 
 /* What the whole process has lost, for the report. */
 void sampling_loss(struct sampling *s, const struct fact_loss *loss);

@@ -82,6 +82,7 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		.late_exposed_us = late_exposed(stack, site, age_ns, late),
 		.missed = sums->missed, .stood_us = sums->stood_us,
 	};
+	its.losing = stack->losing;
 	/* what has the addresses of blocks that were handed on is others' */
 	if (!stack->handed_on) {
 		its.searched = stack->searched;
@@ -101,6 +102,18 @@ static bool is_news(const struct sampling_stack *stack, const struct site_stats_
 {
 	return stack->changed ||
 	       (stack->seen && (all || sums->exposed_us > stack->reported + stack->reported / 8));
+}
+
+void sampling_facts_others(struct recorder *r, const struct sampling_stacks *stacks, uint64_t now_ns)
+{
+	for (size_t i = 0; i < stacks->nothers; i++) {
+		const struct sampling_other *other = &stacks->others[i];
+		const struct fact_sample its = { .losing = other->its };
+		const struct fact f = { .kind = MMT_INFO, .info = MMT_SAMPLE, .time_us = recorder_time(r, now_ns),
+					.sample = { other->number, &its } };
+
+		recorder_put_event(r, other->family, &f);
+	}
 }
 
 void sampling_facts_stacks(struct recorder *r, const struct sampling_sites *sites,

@@ -20,6 +20,9 @@ void sampling_facts_block(struct recorder *r, const struct sampling_sites *sites
 void sampling_facts_forget(struct recorder *r, const struct sampling_sites *sites,
 			   const struct sampling_stack *stack, taddr addr, uint64_t now_ns);
 
+/* Those that no trap has seen. Once. */
+void sampling_facts_others(struct recorder *r, const struct sampling_stacks *stacks, uint64_t now_ns);
+
 /*
  * Record the numbers of all stacks (@all), or of those that have changed by more than a little. Call
  * sampling_stacks_survey() just before.

@@ -170,6 +170,13 @@ static uint32_t stack_above(const struct sampling *s, uint32_t number)
 	return SAMPLING_NONE;
 }
 
+uint32_t sampling_known_as(const struct sampling *s, uint32_t number)
+{
+	const uint32_t i = stack_above(s, number);
+
+	return i == SAMPLING_NONE ? number : s->stacks.all[i].number;
+}
+
 /* A window, in which stack number @i (or SAMPLING_NONE) got this block: was it another's just before? */
 static void see_again(struct sampling *s, const struct sampling_site *site, const struct record_hit *hit,
 		      const struct block_birth *birth, uint32_t i)

@@ -25,6 +25,7 @@ void sampling_stacks_fini(struct sampling_stacks *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->all[i].held);
 	free(s->all);
+	free(s->others);
 	addrmap_fini(&s->by_number);
 }
 
@@ -276,6 +277,25 @@ bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct samp
 		if (mean >= s->lost_sizes[i] && mean <= s->lost_sizes[i] + HEAD_MOST)
 			return true;
 	return false;
+}
+
+int sampling_stacks_losing(struct sampling_stacks *s, uint32_t family, uint32_t number,
+			   const struct fact_losing *its)
+{
+	const uint32_t *known = addrmap_get(&s->by_number, number);
+
+	if (known) {
+		s->all[*known].losing = *its;
+		s->all[*known].changed = true;
+		return 0;
+	}
+	/* that it was seen says nothing more, if none is lost */
+	if (!its->lost)
+		return 0;
+	if (grow_for(&s->others, s->nothers, &s->others_room, sizeof(*s->others)) < 0)
+		return -ENOMEM;
+	s->others[s->nothers++] = (struct sampling_other){ family, number, *its };
+	return 0;
 }
 
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])

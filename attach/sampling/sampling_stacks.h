@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 #include "report/sampling/survival.h"
+#include "trace/fact.h"
 
 #define SAMPLING_TRACKED 200u
 #define SAMPLING_STACKS 20000u
@@ -38,7 +39,8 @@ struct sampling_stack {
 	/* in windows: blocks seen, and those of them whose addresses were given out again soon (sampling_again.h) */
 	uint32_t given, again;
 	bool handed_on;				/* more of these than can be among the tracked blocks that stay */
-	uint32_t searched, lost;			/* as in struct fact_sample */
+	uint32_t searched, lost;			/* as in struct fact_sample, */
+	struct fact_losing losing;			/* and this, too */
 	taddr *held;				/* the blocks that are tracked */
 	uint32_t nheld, held_room;
 	uint32_t old;				/* of these: not young any more, as of the last survey */
@@ -46,9 +48,17 @@ struct sampling_stack {
 	uint64_t reported;			/* exposure of its site when it was recorded last */
 };
 
+/* A stack that no trap has seen, but the kernel's probes. */
+struct sampling_other {
+	uint32_t family, number;
+	struct fact_losing its;
+};
+
 struct sampling_stacks {
 	struct sampling_stack *all;
 	size_t n, room;
+	struct sampling_other *others;
+	size_t nothers, others_room;
 	struct addrmap by_number;		/* -> index */
 	struct block_poll *poll;		/* the caller's */
 	uint64_t begin_ns;
@@ -105,6 +115,13 @@ void sampling_stacks_lost_sizes(struct sampling_stacks *s, const uint64_t *sizes
 
 /* Are the stack's blocks of such a size? */
 bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct sampling_stack *stack);
+
+/*
+ * What the kernel's probes have seen of stack @number, whose blocks are of family @family. 0, or -ENOMEM. If no trap has
+ * seen that stack, it is one of `others`.
+ */
+must_check int sampling_stacks_losing(struct sampling_stacks *s, uint32_t family, uint32_t number,
+				      const struct fact_losing *its);
 
 /* The steps of ended and tracked blocks together. */
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS]);

@@ -240,6 +240,15 @@ static void copy_frames(const struct backtrace *b, const struct record_hit *hit,
 		out->frames[0] &= ~UNWIND_EXACT;
 }
 
+static void walk_slice(struct backtrace *b, struct slice_size *slices, const struct record_hit *hit,
+		       const struct start *st, struct unwind_stack *out)
+{
+	walk_ours(b, hit, st, false, out);
+	if (out->end == UNWIND_CUT)
+		out->end = why_cut(hit, out->missed);
+	slice_size_learn(slices, hit, out);
+}
+
 static void walk(struct backtrace *b, const struct record_hit *hit, const struct start *st,
 		 struct unwind_stack *out)
 {
@@ -252,10 +261,7 @@ static void walk(struct backtrace *b, const struct record_hit *hit, const struct
 			return;
 		b->too_late++;
 	}
-	walk_ours(b, hit, st, false, out);
-	if (out->end == UNWIND_CUT)
-		out->end = why_cut(hit, out->missed);
-	slice_size_learn(&b->slices, hit, out);
+	walk_slice(b, &b->slices, hit, st, out);
 }
 
 static void count(struct backtrace *b, const struct unwind_stack *st)
@@ -291,6 +297,18 @@ static void begin_with(struct unwind_stack *st, uint32_t drop, taddr returned)
 	st->n = n + (returned != 0);
 }
 
+/* @tag: number + 1, or FACT_NONE. */
+static int number_of(struct backtrace *b, const struct record_hit *hit, const struct start *start,
+		     const struct backtrace_frames *which, uint32_t tag, struct unwind_stack *st, uint32_t *number)
+{
+	count(b, st);
+	drop_scripts(st);
+	if (scripts_put(&b->scripts, hit, walk_depth(b, start), st) < 0)
+		return -ENOMEM;
+	begin_with(st, start->drop, which->returned);
+	return stacks_intern(&b->stacks, st->frames, st->n, st->end, tag, number);
+}
+
 int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s,
 		 const struct backtrace_frames *which, const char *tag, uint32_t *number)
 {
@@ -302,12 +320,18 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 		return -ENOMEM;
 	find_start(hit, s, which->skip, &start);
 	walk(b, hit, &start, &st);
-	count(b, &st);
-	drop_scripts(&st);
-	if (scripts_put(&b->scripts, hit, walk_depth(b, &start), &st) < 0)
-		return -ENOMEM;
-	begin_with(&st, start.drop, which->returned);
-	return stacks_intern(&b->stacks, st.frames, st.n, st.end, tagged, number);
+	return number_of(b, hit, &start, which, tagged, &st, number);
+}
+
+int backtrace_by_others(struct backtrace *b, struct slice_size *slices, const struct record_hit *hit,
+			const struct site *s, const struct backtrace_frames *which, uint32_t *number)
+{
+	struct unwind_stack st;
+	struct start start;
+
+	find_start(hit, s, which->skip, &start);
+	walk_slice(b, slices, hit, &start, &st);
+	return number_of(b, hit, &start, which, FACT_NONE, &st, number);
 }
 
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx)

@@ -88,6 +88,13 @@ struct backtrace_frames {
 must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct site *s,
 			    const struct backtrace_frames *which, const char *tag, uint32_t *number);
 
+/*
+ * The same for a hit that another engine has recorded than that of @b's shared mapping: what is learned of its thread's
+ * stack is learned in @slices.
+ */
+must_check int backtrace_by_others(struct backtrace *b, struct slice_size *slices, const struct record_hit *hit,
+				   const struct site *s, const struct backtrace_frames *which, uint32_t *number);
+
 /* Mark the frames of functions for which @skipped returns true. */
 void backtrace_skip(struct backtrace *b, stacks_skipped *skipped, void *ctx);
 

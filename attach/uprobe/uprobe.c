@@ -143,8 +143,12 @@ int uprobe_open(pid_t pid, struct shared *shared, const char *way, struct uprobe
 	uprobe_kernel_control(u->kernel)->off = 1;
 	uprobe_kernel_control(u->kernel)->slice_bytes = shared->slice_bytes;
 	uprobe_kernel_control(u->kernel)->slice_guess = uprobe_smaller(shared->slice_bytes, FIRST_GUESS);
-	/* no thread of the target waits for us: on a busy machine we must have a processor before the ring is full */
-	sched_priority_ask();
+	/*
+	 * no thread of the target waits for us: on a busy machine we must have a processor before the ring is full. With
+	 * a budget little is recorded, and what is lost is only not seen
+	 */
+	if (!shared->budget_ppm)
+		sched_priority_ask();
 	*out = u;
 	return 0;
 }
@@ -186,6 +190,16 @@ void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules
 	u->calls.sampled = true;
 	uprobe_sample_distances(c->distances);
 	c->interval = interval;
+}
+
+void uprobe_record_sizes(struct uprobe *u, const struct uprobe_size *sizes, size_t n, const struct rule *rules)
+{
+	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+
+	u->rules = rules;
+	u->calls.sampled = true;
+	c->nsizes = n < UPROBE_SIZES ? (unsigned)n : UPROBE_SIZES;
+	memcpy(c->sizes, sizes, c->nsizes * sizeof(*sizes));
 }
 
 bool uprobe_may_return(const struct uprobe *u)
@@ -356,12 +370,27 @@ void uprobe_sleeps(struct uprobe *u, bool sleeps)
 	__atomic_store_n(&uprobe_kernel_control(u->kernel)->sleeping, sleeps, __ATOMIC_SEQ_CST);
 }
 
+void uprobe_rest(struct uprobe *u)
+{
+	__atomic_store_n(&uprobe_kernel_control(u->kernel)->off, 1, __ATOMIC_RELEASE);
+}
+
+uint64_t uprobe_runs(const struct uprobe *u)
+{
+	struct uprobe_counts c;
+
+	return uprobe_kernel_counts(u->kernel, &c) == 0 ? c.runs - u->before.runs : 0;
+}
+
 void uprobe_begin(struct uprobe *u)
 {
 	struct uprobe_control *c = uprobe_kernel_control(u->kernel);
 
 	/* the first hit has a chain, too, however late the ring is read */
 	uprobe_pass_chain(u);
+	/* after a rest, calls are open of which the ends were not seen */
+	uprobe_calls_forget(&u->calls);
+	c->begun++;
 	if (!__atomic_load_n(&c->execed, __ATOMIC_ACQUIRE))
 		__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);
 }

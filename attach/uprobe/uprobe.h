@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 
 struct uprobe;
+struct uprobe_size;
 
 /*
  * Load what is needed to watch @pid; @way: NULL, or "session", "multi", "perf". 0; -errno with the reason in @why.
@@ -97,6 +98,18 @@ void uprobe_sleeps(struct uprobe *u, bool sleeps);
  * caller's. Before the first site is probed.
  */
 void uprobe_sample(struct uprobe *u, uint64_t interval, const struct rule *rules);
+
+/*
+ * Record allocations of these sizes only, at most UPROBE_SIZES, and nothing that is freed (attach/loss/loss_probes.h).
+ * @rules as above. Before the first site is probed.
+ */
+void uprobe_record_sizes(struct uprobe *u, const struct uprobe_size *sizes, size_t n, const struct rule *rules);
+
+/* Nothing is recorded from here on, until uprobe_begin is called again. */
+void uprobe_rest(struct uprobe *u);
+
+/* How often the programs at probes have run so far; 0: that cannot be read. */
+uint64_t uprobe_runs(const struct uprobe *u);
 
 /* Probe the sites @sites[0..n); results in shared->plant_result, as the keeper's. 0 or -errno. */
 must_check int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n);

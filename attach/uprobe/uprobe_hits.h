@@ -142,6 +142,13 @@ struct uprobe_chain {
 	struct uprobe_link links[UPROBE_LINKS];
 };
 
+#define UPROBE_SIZES 8u
+
+/* Blocks of @least to @most bytes, as they are asked for. */
+struct uprobe_size {
+	unsigned long long least, most;
+};
+
 #define UPROBE_STEPS 4096u		/* a power of two */
 #define UPROBE_STEP_ONE 65536u
 
@@ -175,6 +182,14 @@ struct uprobe_control {
 	unsigned long long unfollowed;	/* calls whose return may not be probed; in lost, too */
 	unsigned long long shared;	/* processes that have begun in the target's memory, so far */
 	unsigned long long interval;	/* one byte in so many is chosen; 0: all calls are recorded */
+	/* not 0: instead, each block is chosen whose size is one of these; what is freed is not recorded */
+	unsigned int nsizes;
+	/*
+	 * how often recording has begun: what is known of a thread's calls is from before, if it has another number, and
+	 * their ends were not seen
+	 */
+	unsigned int begun;
+	struct uprobe_size sizes[UPROBE_SIZES];
 	/*
 	 * from one chosen byte to the next: with the same probability each, in units of the interval and of
 	 * UPROBE_STEP_ONE. Together they are an exponential distribution

@@ -102,7 +102,8 @@ struct sampling {
 	__u64 ret;		/* to where that returns; 0: the kernel has its return */
 	__s64 left;		/* bytes to the next one that is chosen; 0: not drawn yet */
 	__u32 tid, family;
-	__u32 site, unused;	/* of that call */
+	__u32 site;		/* of that call */
+	__u32 begun;		/* as control.begun was then */
 };
 
 struct {

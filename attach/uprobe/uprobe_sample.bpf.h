@@ -31,7 +31,8 @@ static __always_inline _Bool put_sampled(__u64 key)
 {
 	const __u8 one = 1;
 
-	if (!key || !bpf_map_update_elem(&sampled, &key, &one, BPF_ANY))
+	/* of chosen sizes no free is recorded */
+	if (!key || control.nsizes || !bpf_map_update_elem(&sampled, &key, &one, BPF_ANY))
 		return 1;
 	lose();
 	return 0;
@@ -47,9 +48,10 @@ static __always_inline struct sampling *sampling_of(__u32 tid, __u32 family)
 	const __u32 i = (tid + family * 4099) % UPROBE_HINTS;
 	struct sampling *its = bpf_map_lookup_elem(&samplings, &i);
 
-	if (its && (its->tid != tid || its->family != family)) {
+	if (its && (its->tid != tid || its->family != family || its->begun != control.begun)) {
 		its->tid = tid;
 		its->family = family;
+		its->begun = control.begun;
 		its->sp = 0;
 	}
 	return its;
@@ -92,12 +94,22 @@ static __always_inline __s64 distance(void)
 	return control.interval * control.distances[i] / UPROBE_STEP_ONE + 1;
 }
 
+static __always_inline _Bool is_chosen_size(__u64 size)
+{
+	for (__u32 i = 0; i < UPROBE_SIZES && i < control.nsizes; i++)
+		if (size >= control.sizes[i].least && size <= control.sizes[i].most)
+			return 1;
+	return 0;
+}
+
 static __always_inline _Bool choose(struct sampling *its, const struct uprobe_choice *c, const __u64 args[6])
 {
 	__u64 size = size_of_block(c, args);
 
 	if (c->kind == UPROBE_REALLOC && !size)
 		return 0;
+	if (control.nsizes)
+		return is_chosen_size(size);
 	if (!its->left)
 		its->left = distance();
 	its->left -= size < LEAST_BYTES ? LEAST_BYTES : size;

@@ -26,6 +26,7 @@
 #include "attach/watch/member.h"
 #include "attach/watch/session_record.h"
 #include "attach/watch/session_loss.h"
+#include "attach/watch/session_probes.h"
 #include "attach/watch/session_report.h"
 #include "attach/watch/session_verdicts.h"
 #include "base/duration.h"
@@ -218,6 +219,7 @@ static bool leave_target(struct session *s)
 	if (killed)
 		attach_killed(s); /* before anything else: each moment a thread may run into a trap */
 	session_verdicts_last(s);
+	session_probes_stop(s);
 	if (killed)
 		return false;
 	if (!keeper_was_killed(s))
@@ -343,6 +345,7 @@ static void close_session(struct session *s)
 {
 	session_verdicts_close(s);
 	session_loss_close(s);
+	session_probes_close(s);
 	attach_close(s);
 	session_record_close(s);
 	attached_close(&s->at);

@@ -31,6 +31,7 @@ struct backtrace;
 struct verdict_snapshot;
 struct verdict_asked;
 struct options;
+struct loss_probes;
 struct member;
 struct planting;
 struct recorder;
@@ -66,6 +67,7 @@ struct session {
 	struct verdict_asked *asked;	/* --who-points-at */
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
 	struct session_loss loss;
+	struct loss_probes *probes;	/* while the code is looked for that loses blocks; else NULL */
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */

@@ -14,6 +14,7 @@
 #include "attach/sampling/sampling_stacks.h"
 #include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
+#include "attach/watch/session_probes.h"
 #include "attach/watch/session_verdicts.h"
 #include "base/cleanup.h"
 #include "base/duration.h"
@@ -145,24 +146,28 @@ static void learn_sizes(struct session *s, struct loss *now)
 	for (size_t i = 0; i < LOSS_SIZES; i++)
 		if (sum.sizes[i].blocks >= LOST_ENOUGH)
 			sizes[n++] = sum.sizes[i].size;
-	if (!loss_is_doubtful(&sum))
-		sampling_lost_sizes(s->sampling, sizes, n);
+	if (loss_is_doubtful(&sum))
+		return;
+	sampling_lost_sizes(s->sampling, sizes, n);
+	session_probes_begin(s, sizes, n);
 }
 
 static void end_search(struct session *s)
 {
 	struct session_loss *l = &s->loss;
 	struct loss lost = { 0 };
+	const bool known = take_found(s, &lost);
 
-	if (!take_found(s, &lost)) {
-		loss_fini(&lost);
-	} else if (l->at_ns) {
-		learn_sizes(s, &lost);
-		loss_fini(&lost);
-	} else {
+	if (l->for_probes) {
+		session_probes_found(s, known ? &lost : NULL);
+	} else if (known && !l->at_ns) {
 		l->before = lost;
 		l->at_ns = l->copied_ns;
+		return;
+	} else if (known) {
+		learn_sizes(s, &lost);
 	}
+	loss_fini(&lost);
 }
 
 /* Does the watch go on for so long? Until Ctrl-C, most likely. */
@@ -179,6 +184,20 @@ static bool is_time(const struct session *s, uint64_t now_ns)
 	       session_verdicts_wanted(s);
 }
 
+/* Stop the process, copy it, and search the copy. Is that under way? */
+static bool copy_and_search(struct session *s)
+{
+	if (!session_verdicts_take(s)) {
+		fail(s, s->snapshot->why_not);
+	} else if (s->watch.end == WATCH_GOES_ON) {
+		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
+		begin_search(s);
+	}
+	/* there may be another one at the end */
+	session_verdicts_drop(s);
+	return s->loss.searching;
+}
+
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
 	if (s->loss.searching && interim_ready(&s->loss.search))
@@ -187,16 +206,17 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 		return;
 	/* it is only a hint for the sampler: one that fails is not made again */
 	s->loss.again = s->loss.at_ns != 0;
-	if (!session_verdicts_take(s)) {
-		fail(s, s->snapshot->why_not);
+	if (!copy_and_search(s))
 		s->loss.failed += s->loss.failed < FAILED_MOST;
-	} else if (s->watch.end == WATCH_GOES_ON) {
-		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
-		begin_search(s);
-	}
-	/* there may be another one at the end */
-	session_verdicts_drop(s);
 	s->loss.next_ns = link_clock_ns() + (AGAIN_NS << s->loss.failed);
+}
+
+bool session_loss_copy(struct session *s)
+{
+	if (s->loss.searching || s->watch.end != WATCH_GOES_ON || s->snapshot->state != SNAPSHOT_NONE)
+		return false;
+	s->loss.for_probes = copy_and_search(s);
+	return s->loss.for_probes;
 }
 
 /* --- at the end --- */
@@ -225,6 +245,7 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 	sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
+	session_probes_end(s, at_end, over_ns / 1000, t);
 	loss_put_sizes(&text, &sum);
 	if (sum.blocks)
 		recorder_note(s->recorder, t,

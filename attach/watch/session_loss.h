@@ -10,6 +10,9 @@
  *					(report/model/sampled.h); and, compared with the first copy, what the
  *					process has lost meanwhile, whether its code was seen or not (loss.h)
  *
+ *	in between		after a window of the kernel's probes, if there are any (session_probes.h): which of the
+ *				blocks that they saw are lost
+ *
  * While the watch goes on a copy is searched by a copy of ourselves, with a low priority. These verdicts are not
  * recorded one by one. A process that is one of several is copied at the end only: all would be at the same time.
  */
@@ -19,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "attach/verdicts/loss.h"
+#include "attach/loss/loss.h"
 #include "attach/watch/interim.h"
 
 struct session;
@@ -32,6 +35,7 @@ struct session_loss {
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
 	unsigned failed;	/* how many could not be made: each time it waits twice as long */
 	bool again;		/* the second one was made, or tried */
+	bool for_probes;	/* the search is for these (session_probes.h) */
 	uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known, */
 	char why_not[240];	/* for that reason */
 	struct loss before;	/* what was lost then */
@@ -39,6 +43,9 @@ struct session_loss {
 
 /* At each turn of the watch: a copy is made when it is time. */
 void session_loss_tick(struct session *s, uint64_t now_ns);
+
+/* Make one for the kernel's probes, now. false: it could not be made. session_probes_found gets what is found. */
+bool session_loss_copy(struct session *s);
 
 /* The watch is over: tell the sampler what became known, before it ends; and the reader of the report. */
 void session_loss_end(struct session *s);

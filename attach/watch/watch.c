@@ -218,6 +218,8 @@ static int time_left(const struct watch *w, uint64_t now)
 		ns = w->end_ns - now;
 	if (w->due_ns && w->due_ns < now + ns)
 		ns = w->due_ns > now ? w->due_ns - now : 0;
+	if (w->turn && w->turn_ns < now + ns)
+		ns = w->turn_ns > now ? w->turn_ns - now : 0;
 	if (w->sampling && shared_modules_move(w->link->shared) && ns > MOVING_NS)
 		ns = MOVING_NS;
 	return ns / 1000000 + 1;
@@ -237,6 +239,8 @@ static void run(struct watch *w, bool until_started)
 		check_keeper(w, now);
 		if (w->sampling && w->end == WATCH_GOES_ON)
 			poll_sampling(w, now);
+		if (w->turn && w->end == WATCH_GOES_ON)
+			w->turn_ns = w->turn(w->tick_ctx, now);
 		if (now >= next_progress) {
 			watch_count_threads(w, now);
 			watch_line_show(w, now);

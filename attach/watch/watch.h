@@ -93,6 +93,9 @@ struct watch {
 	/* Called every quarter of a second. If it returns anything but WATCH_GOES_ON, the watch ends. */
 	enum watch_end (*tick)(void *ctx, uint64_t now_ns);
 	void *tick_ctx;
+	/* Called at each turn of the loop; NULL: none. Returns when it is to be called again, at the latest. */
+	uint64_t (*turn)(void *ctx, uint64_t now_ns);
+	uint64_t turn_ns;		/* that */
 	/* The target is stopped at its end, its memory still there; it ends when this returns. */
 	void (*ending)(void *ctx);
 	void *ending_ctx;

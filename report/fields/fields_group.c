@@ -44,6 +44,9 @@ static struct field_interval share_live(const struct survival *s)
 	  "Tracked blocks that were live at the end, and were looked for in a copy of the memory.")	\
 	F(uint, lost, ALL, its->lost, "Of these, blocks that are lost: nothing points to them, or only lost ones do.") \
 	F(bool, known_by_lost, ALL, its->by_lost, "That they stay live is known only by the lost ones.") \
+	F(uint, probed, ALL, its->probed, "Blocks that the kernel's probes have seen being allocated there.") \
+	F(uint, probed_lost, ALL, its->probed_lost, "Of these, lost ones.") \
+	F(bool, known_by_probes, ALL, its->by_probes, "That they stay live, and how many, is known by these.") \
 	F(real_or_null, half_s, ALL | C, its->survival.half_s > 0 ? its->survival.half_s : INFINITY,	\
 	  "About half had gone by this age; null: fewer than half have.")
 

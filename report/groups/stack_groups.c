@@ -219,7 +219,7 @@ static void look_at_samples(const struct stack_groups *ds, struct stock *st)
 	const struct ledger_samples *s = &ds->ledger->samples;
 
 	for (size_t i = 0; i < s->n && !ds->older_than_us; i++)
-		if (s->all[i].family == ds->family && s->all[i].its.seen)
+		if (s->all[i].family == ds->family && (s->all[i].its.seen || s->all[i].its.losing.lost))
 			st->wanted[stack_groups_slot(ds, s->all[i].stack, VERDICT_UNKNOWN)] = true;
 }
 

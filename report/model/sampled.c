@@ -13,6 +13,7 @@
 #define LATE_PART 5	/* late is the last fifth */
 #define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
 #define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
+#define CHUNK_HEAD 8	/* what glibc adds to a block */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
 
@@ -78,6 +79,10 @@ static void add(struct sampled *to, const struct sampled *from)
 	to->stacks += from->stacks;
 	to->searched += from->searched;
 	to->lost += from->lost;
+	to->probed += from->probed;
+	to->probed_lost += from->probed_lost;
+	to->losing_bytes += from->losing_bytes;
+	sampled_add_estimate(&to->losing, &from->losing);
 	to->standing += from->standing;
 	to->exposed_us += from->exposed_us;
 	sampled_add_estimate(&to->allocs, &from->allocs);
@@ -119,6 +124,17 @@ int sampled_merge(struct sampled **list, const struct sampled *from)
 	return 0;
 }
 
+/* Blocks a minute. */
+static struct estimate losing_of(const struct fact_losing *its)
+{
+	struct estimate e = { .value = (double)its->blocks, .low = (double)its->least, .high = (double)its->most };
+
+	if (!its->over_us)
+		return (struct estimate){ 0 };
+	estimate_scale(&e, 60e6 / (double)its->over_us);
+	return e;
+}
+
 void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled *out)
 {
 	*out = (struct sampled){
@@ -127,6 +143,8 @@ void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled
 		.standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
 		.late_expected = late_expected(its), .searched = its->searched, .lost = its->lost,
+		.probed = its->losing.seen, .probed_lost = its->losing.lost, .losing = losing_of(&its->losing),
+		.losing_bytes = its->losing.over_us ? (double)its->losing.bytes * 60e6 / (double)its->losing.over_us : 0,
 	};
 
 	for (uint32_t i = 0; i < its->nsteps && i < SURVIVAL_STEPS; i++)
@@ -220,6 +238,24 @@ static bool lost_decides(const struct summary_sample *its)
 	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE);
 }
 
+/* Is a part of what the process has lost known to be its, and is that all that shows what stays? */
+static bool probes_decide(const struct sampled *s, const struct summary_sample *its)
+{
+	return s->losing.value > 0 && (its->survival.kind != SURVIVAL_STAYS || its->by_lost);
+}
+
+static void conclude_by_probes(const struct sampled *s, struct summary_sample *out)
+{
+	out->by_probes = true;
+	out->by_lost = false;
+	out->doubt = SURVIVAL_SURE;
+	out->survival.kind = SURVIVAL_STAYS;
+	out->bytes_each = s->losing_bytes / s->losing.value + CHUNK_HEAD;
+	out->may_keep_blocks = out->may_keep_bytes = s->losing;
+	estimate_scale(&out->may_keep_bytes, out->bytes_each);
+	put_kept(out);
+}
+
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out)
 {
 	*out = (struct summary_sample){
@@ -227,6 +263,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 		.bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
 		.sees = sees_of(s, seconds), .searched = s->searched, .lost = s->lost,
+		.probed = s->probed, .probed_lost = s->probed_lost,
 	};
 	for (unsigned i = 0; i < SURVIVAL_STEPS; i++)
 		out->steps[i] = s->steps[i];
@@ -238,6 +275,8 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	if (out->by_lost)
 		out->survival.kind = SURVIVAL_STAYS;
 	judge_kept(s, out);
+	if (probes_decide(s, out))
+		conclude_by_probes(s, out);
 }
 
 /* Which conclusion decides where those of several processes differ: the first one. */
@@ -289,6 +328,9 @@ void sampled_sum(const struct summary_sample *all, size_t n, struct summary_samp
 		out->late_seen += its->late_seen;
 		out->searched += its->searched;
 		out->lost += its->lost;
+		out->probed += its->probed;
+		out->probed_lost += its->probed_lost;
+		out->by_probes |= its->by_probes;
 		stays_by_lost |= its->by_lost;
 		stays |= its->survival.kind == SURVIVAL_STAYS && !its->by_lost;
 		bytes += its->bytes_each * (double)its->seen;

@@ -15,7 +15,8 @@
  *	unknown		not known; at most rate x share. No sum of what stays live includes it
  *
  * Where too few blocks were tracked, or not for long enough, to know that, and at the end nothing points to several
- * of them, those stay live: what is lost is never freed.
+ * of them, those stay live: what is lost is never freed. Likewise where the kernel's probes have seen several that are
+ * lost (attach/loss/loss_probes.h): then the rate is their part of what the whole process has lost.
  */
 #ifndef MM_SAMPLED_H
 #define MM_SAMPLED_H
@@ -36,6 +37,9 @@ struct sampled {
 	double late_expected;		/* how many were expected to be seen then, at the rate before */
 	struct survival_step steps[SURVIVAL_STEPS];
 	uint64_t searched, lost;
+	uint64_t probed, probed_lost;	/* seen by the kernel's probes; of these, lost */
+	double losing_bytes;		/* a minute, of `losing`: usable */
+	struct estimate losing;		/* blocks a minute */
 };
 
 /* Add an estimate that is independent of @to. */

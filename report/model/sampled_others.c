@@ -70,7 +70,7 @@ static bool may_be_others(const struct sampled_place *its, const struct sampled_
 	const struct survival *v = &its->its->survival;
 	struct estimate others = { 0 };
 
-	if (v->kind != SURVIVAL_STAYS || v->share > MOST)
+	if (v->kind != SURVIVAL_STAYS || v->share > MOST || its->its->by_probes)
 		return false;
 	for (size_t i = 0; i < n; i++) {
 		const double left = &all[i] != its && are_alike(all[i].bytes, its->bytes)

@@ -85,6 +85,12 @@ struct summary_sample {
 	struct survival_step steps[SURVIVAL_STEPS];
 	uint64_t searched, lost;	/* as in struct fact_sample */
 	bool by_lost;			/* that they stay is known by that alone */
+	/*
+	 * blocks that the kernel's probes have seen being allocated there; of these, lost ones; and that they stay is
+	 * known by that, and how many
+	 */
+	uint64_t probed, probed_lost;
+	bool by_probes;
 };
 
 /* How many of a stack's blocks another stack has freed. */

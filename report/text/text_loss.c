@@ -21,7 +21,9 @@ static double explained(const struct summary *s, bool *may)
 	for (size_t i = 0; i < s->ngroups; i++) {
 		const struct summary_sample *its = s->groups[i].sampled;
 
-		if (!its || !its->lost)
+		if (its && its->by_probes)
+			sum += its->kept_blocks.value;
+		if (!its || !its->lost || its->by_probes)
 			continue;
 		if (its->survival.kind == SURVIVAL_STAYS && its->searched)
 			sum += its->kept_blocks.value * (double)its->lost / (double)its->searched;

@@ -69,6 +69,16 @@ bool budget_hit(struct keeper *k, const struct tracee *t, uint32_t trap)
 	return lifted;
 }
 
+void budget_share(struct keeper *k, uint32_t ppm)
+{
+	cost_share(k, ppm);
+}
+
+void budget_note(struct keeper *k, uint64_t ns)
+{
+	cost_note(k, ns);
+}
+
 void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns)
 {
 	bool round = k->budget.cost.round;

@@ -89,6 +89,13 @@ bool budget_wants_hold(struct keeper *k, uint32_t trap);
 /* For how long @t, which is HELD, waits for its answer. */
 uint64_t budget_hold_ns(const struct keeper *k, const struct tracee *t);
 
+/*
+ * Only @ppm of the time are for the keeper's stops from now on: the controller slows threads down by other means, and
+ * has them noted as they are spent. (uprobes: attach/loss/loss_probes.h.)
+ */
+void budget_share(struct keeper *k, uint32_t ppm);
+void budget_note(struct keeper *k, uint64_t ns);
+
 /* No thread is stopped any more: @tid was the last one. Only if k->paid. */
 void budget_quiet(struct keeper *k, pid_t tid);
 

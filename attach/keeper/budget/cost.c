@@ -166,6 +166,31 @@ static void learn_stop(struct keeper *k, uint64_t ns)
 	atomic_store_explicit(&k->shared->budget.trap_stop_ns, c->trap_stop_ns, memory_order_relaxed);
 }
 
+/* @ns more were spent, which the bucket knows already. */
+static void tell_spent(struct keeper *k, uint64_t ns, uint64_t now_ns)
+{
+	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
+	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, k->budget.cost.bucket.recent.worst_ns / PPM_NS,
+			      memory_order_relaxed);
+	tell_pause(k, now_ns);
+}
+
+void cost_note(struct keeper *k, uint64_t ns)
+{
+	const uint64_t now_ns = keeper_clock_ns();
+
+	if (!k->paid)
+		return;
+	token_bucket_note(&k->budget.cost.bucket, ns, now_ns);
+	tell_spent(k, ns, now_ns);
+}
+
+void cost_share(struct keeper *k, uint32_t ppm)
+{
+	if (k->paid)
+		token_bucket_share(&k->budget.cost.bucket, ppm, keeper_clock_ns());
+}
+
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 {
 	struct cost *c = &k->budget.cost;
@@ -175,6 +200,7 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 		return;
 	ns = now - since_ns + c->latency.restart_ns;
 	token_bucket_take(&c->bucket, ns, now);
+	tell_spent(k, ns, now);
 	if (what == COST_HELD)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
 	else	/* attaching, which stops all running threads, is the first example of a burst */
@@ -185,10 +211,6 @@ void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
 		c->late_ns += ns;
 	if (what == COST_ATTACHED && k->watching)
 		ten_seconds_add(&c->attached, ns, now);
-	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
-	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, c->bucket.recent.worst_ns / PPM_NS,
-			      memory_order_relaxed);
-	tell_pause(k, now);
 }
 
 void cost_quiet(struct keeper *k, pid_t tid)

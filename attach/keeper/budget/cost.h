@@ -103,6 +103,10 @@ void cost_hit(struct keeper *k, const struct tracee *t);
 /* A thread that was stopped since @since_ns resumes now. */
 void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what);
 
+/* For stops there are @ppm of the time from now on; what the controller spends of the rest is noted. */
+void cost_share(struct keeper *k, uint32_t ppm);
+void cost_note(struct keeper *k, uint64_t ns);
+
 /* @tid, which was stopped by a trap with rounds, has resumed. */
 void cost_resumed(struct keeper *k, pid_t tid);
 

@@ -61,6 +61,20 @@ static void fill(struct token_bucket *s, uint64_t now_ns)
 		s->level_ns = s->capacity_ns;
 }
 
+void token_bucket_share(struct token_bucket *s, uint32_t ppm, uint64_t now_ns)
+{
+	fill(s, now_ns);
+	s->ppm = ppm;
+	s->capacity_ns = (int64_t)TOKEN_BUCKET_SIZE(TEN_SECONDS_NS / 1000000 * ppm);
+	if (s->level_ns > s->capacity_ns)
+		s->level_ns = s->capacity_ns;
+}
+
+void token_bucket_note(struct token_bucket *s, uint64_t ns, uint64_t now_ns)
+{
+	ten_seconds_add(&s->recent, ns, now_ns);
+}
+
 void token_bucket_take(struct token_bucket *s, uint64_t ns, uint64_t now_ns)
 {
 	fill(s, now_ns);

@@ -37,7 +37,7 @@ void ten_seconds_add(struct ten_seconds *t, uint64_t ns, uint64_t now_ns);
 uint64_t ten_seconds_sum(struct ten_seconds *t, uint64_t now_ns);
 
 struct token_bucket {
-	uint32_t ppm;
+	uint32_t ppm;			/* of the time, for this bucket */
 	uint64_t promise_ns;		/* of ten seconds */
 	int64_t level_ns, capacity_ns;	/* no debt is larger than TOKEN_BUCKET_DEBT */
 	uint64_t filled_ns;		/* when it was filled last */
@@ -46,6 +46,10 @@ struct token_bucket {
 
 /* @ppm of the time may be spent. The token bucket begins full. */
 void token_bucket_init(struct token_bucket *s, uint32_t ppm, uint64_t now_ns);
+
+/* From now on only @ppm of it is for this bucket: the rest is spent by others, and is added by token_bucket_note. */
+void token_bucket_share(struct token_bucket *s, uint32_t ppm, uint64_t now_ns);
+void token_bucket_note(struct token_bucket *s, uint64_t ns, uint64_t now_ns);
 
 /* @now_ns never goes back. */
 void token_bucket_take(struct token_bucket *s, uint64_t ns, uint64_t now_ns);

@@ -66,6 +66,8 @@ enum command_op {
 	 * forgotten. 0; -EAGAIN: a thread steps just now
 	 */
 	COMMAND_ADOPT,
+	COMMAND_SHARE,		/* arg: ppm of the time that stops may take from now on (budget_share) */
+	COMMAND_NOTE,		/* arg: ns that the controller has cost threads, by other means */
 	COMMAND_LEAVE,		/* lift, detach, exit: no answer but the keeper's end */
 };
 

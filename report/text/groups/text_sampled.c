@@ -159,6 +159,22 @@ static void put_lost(struct strbuf *sb, const struct summary_sample *its)
 	strbuf_puts(sb, its->by_lost ? ": so they stay\n" : "\n");
 }
 
+/* As above: of a stack that frees what it allocates, that some seem lost says nothing. */
+static void put_probed(struct strbuf *sb, const struct summary_sample *its)
+{
+	if (!its->probed || its->survival.kind == SURVIVAL_GOES)
+		return;
+	strbuf_puts(sb, "    ");
+	if (its->probed_lost)
+		strbuf_printf(sb, "%" PRIu64 " of ", its->probed_lost);
+	else
+		strbuf_puts(sb, "none of ");
+	strbuf_puts(sb, "the ");
+	format_count(sb, its->probed, "block");
+	strbuf_puts(sb, " that the kernel's probes saw being allocated here ");
+	strbuf_puts(sb, its->probed_lost > 1 ? "are lost\n" : "is lost\n");
+}
+
 /* --- a group --- */
 
 /* Less than half was freed by the age up to which enough is known, but old blocks continue to be freed. */
@@ -203,6 +219,8 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 	if (words_rate_known(its)) {
 		strbuf_puts(sb, "    allocates ");
 		words_estimate(sb, &its->allocs, true);
+	} else if (!its->seen) {
+		strbuf_puts(sb, "    how often it allocates is not known, as no trap of ours saw it");
 	} else {
 		strbuf_puts(sb, "    how often it allocates is not known, as no round of its trap has ended");
 	}
@@ -218,6 +236,8 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 
 static void put_basis(struct strbuf *sb, const struct summary_sample *its)
 {
+	if (!its->seen)
+		return;
 	strbuf_puts(sb, "    estimated from ");
 	format_count(sb, its->seen, "call");
 	strbuf_puts(sb, its->seen == 1 ? " that was seen, " : " that were seen, ");
@@ -239,6 +259,7 @@ void text_sampled_group(struct strbuf *sb, const struct text_part *part, const s
 	}
 	put_ages(sb, its);
 	put_lost(sb, its);
+	put_probed(sb, its);
 	if (!g->tag)
 		return;
 	strbuf_puts(sb, "    tag ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was lost between two copies (attach/verdicts/loss.h). */
-#include "attach/verdicts/loss.h"
+/* What was lost between two copies (attach/loss/loss.h). */
+#include "attach/loss/loss.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "attach/verdicts/loss.h"
+#include "attach/loss/loss.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 
 #define BACK_MOST 2
 #define BACK_PART 20
+#define BACK_NEW_PART 10
 
 int loss_add(struct loss *l, taddr addr, uint64_t size)
 {
@@ -97,10 +98,14 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 	sum_sizes(later, out);
 }
 
-/* A few may be, by chance: a number that looked like a pointer is gone, or is there now. */
+/*
+ * A few may be, by chance: a number that looked like a pointer is gone, or is there now. And where hardly any come back,
+ * compared with what is lost, hardly any of that will.
+ */
 bool loss_is_doubtful(const struct loss_sum *sum)
 {
-	return sum->back > BACK_MOST && sum->back > sum->before_blocks / BACK_PART;
+	return sum->back > BACK_MOST && sum->back > sum->before_blocks / BACK_PART &&
+	       sum->back > sum->blocks / BACK_NEW_PART;
 }
 
 void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum)

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loss_blocks: blocks that were seen being allocated while the process loses such blocks, and which of them are lost.
+ * Pure.
+ *
+ *	add		a block, by stack. If there was one at its address already, that one was freed
+ *	find		the process was copied while all such allocations were seen: which of these blocks are lost in
+ *			the copy? Those that were seen are not kept longer
+ *	judge		at the end: which of those are lost still, and by that, how much of all that the process has
+ *			lost is each stack's
+ *
+ * What has the address of a block in the copy is that block, since no allocation was missed. A block that was allocated
+ * before may have been freed, unseen, and its address given to one that is lost: so nothing is concluded from a block
+ * whose fate a later copy shows.
+ *
+ * Of each size it is known how many blocks the whole process has lost, and of those that were found, by how many each
+ * stack has allocated them: so large a part of all is its. One that is not lost any more at the end was pointed to from
+ * where a copy does not show it: a stack of which there are such is not judged.
+ */
+#ifndef MM_LOSS_BLOCKS_H
+#define MM_LOSS_BLOCKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "attach/loss/loss.h"
+#include "base/addrmap.h"
+#include "base/cleanup.h"
+#include "trace/fact.h"
+
+#define LOSS_BLOCKS_MOST 200000u	/* at a time; further ones are not kept */
+
+/* The smallest number of bytes that may have been asked for, where a block has @usable ones. */
+uint64_t loss_blocks_least_request(uint64_t usable);
+
+struct loss_stack {
+	uint32_t number, family;
+	uint64_t added;			/* blocks that are kept at present, and such that were freed */
+	uint64_t back;			/* were lost in a copy, and are not lost at the end */
+	struct fact_losing its;		/* all but over_us; valid after loss_blocks_judge */
+	double blocks, below, above;	/* of this: not rounded, and how far the interval reaches */
+};
+
+struct loss_found {
+	taddr addr;
+	uint64_t size;			/* usable */
+	uint32_t stack;			/* index */
+};
+
+struct loss_blocks {
+	struct loss_stack *stacks;
+	size_t n, room;
+	struct addrmap by_number;	/* stack -> index + 1 */
+	struct addrmap blocks;		/* address -> struct loss_block */
+	struct loss_found *found;
+	size_t nfound, found_room;
+};
+
+void loss_blocks_init(struct loss_blocks *b);
+void loss_blocks_fini(struct loss_blocks *b);
+
+/* Stack @number of family @family has allocated @size bytes at @addr. 0 or -ENOMEM. */
+must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, taddr addr, uint64_t size);
+
+/* The blocks that are kept: @lost are those that are lost in the copy. 0 or -ENOMEM. */
+must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost);
+
+/* There is no copy: nothing is known of the blocks that are kept. */
+void loss_blocks_drop(struct loss_blocks *b);
+
+/* @lost: all that was lost meanwhile, by size (as loss_between leaves it). Once. 0 or -ENOMEM. */
+must_check int loss_blocks_judge(struct loss_blocks *b, const struct loss *lost);
+
+#endif

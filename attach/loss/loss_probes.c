@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/loss/loss_probes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "attach/control/link.h"
+#include "attach/control/planting.h"
+#include "attach/loss/loss_windows.h"
+#include "attach/stacks/backtrace.h"
+#include "attach/uprobe/uprobe_hits.h"
+#include "attach/uprobe/uprobe_sample.h"
+#include "base/clock.h"
+#include "base/grow.h"
+#include "base/log.h"
+
+#define NOTE_NS 1000000000ull		/* what a long window costs is noted so often, */
+#define NOTE_LIMIT_NS 200000000ull	/* and the keeper has so long to take note */
+#define FAILED_MOST 3			/* windows in a row without a copy: then there are no more */
+#define SLICE_BYTES 16384u		/* of a stack, at most: to copy them takes the thread's time, */
+#define SLICE_NS_SHIFT 2		/* 4 bytes a ns */
+#define NEVER_NS UINT64_MAX
+
+struct planned {
+	const struct module *module;
+	struct site site;		/* file addresses */
+};
+
+enum loss_probes_state {
+	PROBES_REST,
+	PROBES_MADE,			/* a window */
+	PROBES_OVER,			/* it is over: until the process is copied */
+	PROBES_ASK,			/* they are taken out; in the copy it is searched */
+};
+
+struct loss_probes {
+	struct loss_probes_of of;
+	struct link link;
+	struct slice_size *slices;	/* what is known of threads' stacks, by their numbers in the kernel */
+	struct loss_windows windows;
+	struct loss_blocks blocks;
+	struct planned *planned;
+	size_t nplanned, room;
+	size_t searched;		/* modules */
+	uint32_t nsites;		/* probed now: the numbers below that */
+	uint64_t runs, records;		/* of the probes' programs, so far */
+	uint64_t slice_bytes;		/* that records had, and that are not among the cost yet */
+	uint64_t unnoted_ns, noted_ns;	/* of their cost; when it was noted last */
+	enum loss_probes_state state;
+	unsigned failed;		/* windows in a row without a copy */
+	bool missed;			/* an allocation in the present window: who has its address is not known */
+	bool stopped;
+};
+
+/* --- opening --- */
+
+/* What may have been asked for, where the block has @usable bytes. */
+static struct uprobe_size size_of(uint64_t usable)
+{
+	return (struct uprobe_size){ loss_blocks_least_request(usable), usable };
+}
+
+static void record_sizes(struct loss_probes *p, const uint64_t *sizes, size_t n)
+{
+	struct uprobe_size all[UPROBE_SIZES];
+
+	n = n < UPROBE_SIZES ? n : UPROBE_SIZES;
+	for (size_t i = 0; i < n; i++)
+		all[i] = size_of(sizes[i]);
+	uprobe_record_sizes(p->link.uprobe, all, n, p->of.planting->rules);
+}
+
+static int open_link(struct loss_probes *p, char *why, size_t n)
+{
+	const struct shared *keeper = p->of.keeper->shared;
+	const struct link_settings set = {
+		.slice_bytes = keeper->slice_bytes < SLICE_BYTES ? keeper->slice_bytes : SLICE_BYTES, .budget_ppm = p->of.ppm, .one_of_many = true,
+		.gdb = -1, .gdb_mem = -1,
+	};
+	int r = link_open_uprobe(&p->link, &set, p->of.pid, NULL, why, n);
+
+	if (r < 0)
+		return r;
+	if (uprobe_may_return(p->link.uprobe))
+		return 0;
+	snprintf(why, n, "a seccomp filter of the process, or an alternate stack, forbids probes of returns");
+	return -EPERM;
+}
+
+int loss_probes_open(const struct loss_probes_of *of, const uint64_t *sizes, size_t n, struct loss_probes **out,
+		     char *why, size_t why_size)
+{
+	struct loss_probes *p = calloc(1, sizeof(*p));
+	const uint64_t now_ns = clock_ns();
+	int r = p ? 0 : -ENOMEM;
+
+	*why = '\0';
+	if (r < 0)
+		return r;
+	p->of = *of;
+	loss_windows_init(&p->windows, of->ppm, now_ns);
+	loss_blocks_init(&p->blocks);
+	p->noted_ns = now_ns;
+	p->slices = calloc(1, sizeof(*p->slices));
+	r = p->slices ? open_link(p, why, why_size) : -ENOMEM;
+	if (r < 0) {
+		loss_probes_close(p);
+		return r;
+	}
+	slice_size_init(p->slices, p->link.shared);
+	record_sizes(p, sizes, n);
+	*out = p;
+	return 0;
+}
+
+void loss_probes_close(struct loss_probes *p)
+{
+	if (!p)
+		return;
+	loss_probes_stop(p);
+	link_close(&p->link);
+	loss_blocks_fini(&p->blocks);
+	free(p->planned);
+	free(p->slices);
+	free(p);
+}
+
+struct loss_blocks *loss_probes_blocks(struct loss_probes *p)
+{
+	return &p->blocks;
+}
+
+void loss_probes_windows(const struct loss_probes *p, unsigned *n, uint64_t *ns)
+{
+	*n = p->windows.n;
+	*ns = p->windows.lasted_ns;
+}
+
+/* --- where probes go --- */
+
+/* Is its block's address known to the reader, and is it memory? */
+static bool is_wanted(const struct planting *plan, const struct rule *r)
+{
+	const struct rule_family *f = &plan->set->families[r->family];
+	struct uprobe_choice c;
+
+	return rule_allocates(r) && !f->refs && !f->ranges && uprobe_sample_choice(r, &c) == 0 && c.size;
+}
+
+static int plan_in(struct loss_probes *p, const struct module *m)
+{
+	const struct planting *plan = p->of.planting;
+	struct plan_options options = plan->options;
+	struct plan_set set;
+	int r;
+
+	options.exact_sizes = options.kernel = options.kernel_returns = options.sampled = true;
+	r = planting_plan_module(m, plan->decoder, plan->rules, plan->nrules, &options, plan->mem, &set);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r == 0 && i < set.n; i++) {
+		const struct plan *its = &set.plans[i];
+
+		/* whose returns may not be probed is not seen: an exit may have a trap of the keeper's */
+		if (its->kind != PLAN_RETURNS || !is_wanted(plan, its->rule))
+			continue;
+		r = grow_for(&p->planned, p->nplanned, &p->room, sizeof(*p->planned));
+		if (r == 0) {
+			p->planned[p->nplanned] = (struct planned){ .module = m, .site = its->sites[0] };
+			p->planned[p->nplanned++].site.rule = its->rule_index;
+		}
+	}
+	plan_set_fini(&set);
+	return r;
+}
+
+static int plan_all(struct loss_probes *p)
+{
+	struct modules *ms = p->of.planting->modules;
+	int r = 0;
+
+	for (; r == 0 && p->searched < modules_count(ms); p->searched++) {
+		const struct module *m = modules_at(ms, p->searched);
+
+		link_alive(p->of.keeper);
+		if (m->img && !m->gone)
+			r = plan_in(p, m);
+	}
+	return r;
+}
+
+/* 0; -ENOENT: there is nothing to probe; -errno. */
+static int plant(struct loss_probes *p)
+{
+	uint32_t sites[SHARED_SITES], n = 0, planted = 0;
+	int r = plan_all(p);
+
+	for (size_t i = 0; r == 0 && i < p->nplanned && n < SHARED_SITES; i++) {
+		if (p->planned[i].module->gone)
+			continue;
+		p->link.shared->sites[n] = p->planned[i].site;
+		site_rebase(&p->link.shared->sites[n], p->planned[i].module->bias);
+		sites[n] = n;
+		n++;
+	}
+	if (r == 0 && n)
+		r = uprobe_plant(p->link.uprobe, sites, n);
+	for (uint32_t i = 0; r == 0 && i < n; i++)
+		planted += p->link.shared->plant_result[i] == 0;
+	p->nsites = n;
+	return r < 0 ? r : planted ? 0 : -ENOENT;
+}
+
+/* --- what they record --- */
+
+/* @choice: where the function has what it is asked for, and its result. */
+static bool block_of(const struct record_hit *hit, const struct uprobe_choice *choice, taddr *addr, uint64_t *size)
+{
+	const unsigned load = choice->address - UPROBE_LOAD0;
+
+	if (choice->address == UPROBE_RESULT)
+		*addr = hit->regs.rax;
+	else if (choice->address >= UPROBE_LOAD0 && load < SITE_LOADS && hit->loads_read & 1u << load)
+		*addr = hit->loads[load];
+	else
+		return false;
+	*size = hit->args[choice->size - 1] * (choice->times ? hit->args[choice->times - 1] : 1);
+	return *addr != 0;
+}
+
+static int take(struct loss_probes *p, const struct record_hit *hit)
+{
+	const struct backtrace_frames frames = { 0 };
+	const struct planting *plan = p->of.planting;
+	const struct site *s = &p->link.shared->sites[hit->head.site % SHARED_SITES];
+	const struct rule *rule = &plan->rules[s->rule];
+	struct uprobe_choice choice;
+	uint32_t number;
+	uint64_t size;
+	taddr addr;
+	int r;
+
+	if (!(hit->head.flags & RECORD_CLOSES) || uprobe_sample_choice(rule, &choice) < 0 ||
+	    !block_of(hit, &choice, &addr, &size))
+		return 0;
+	p->records++;
+	p->slice_bytes += hit->slice_len;
+	r = backtrace_by_others(p->of.backtrace, p->slices, hit, s, &frames, &number);
+	if (r == 0)
+		r = loss_blocks_add(&p->blocks, rule->family, p->of.known_as(p->of.ctx, number), addr, size);
+	return r;
+}
+
+static int read_records(struct loss_probes *p)
+{
+	struct ring *ring = &p->link.shared->ring;
+	const struct record *rec;
+	bool any = true;
+	int r = 0;
+
+	while (any && r == 0) {
+		uprobe_pump(p->link.uprobe, UPROBE_ALL);
+		for (any = false; (rec = ring_peek(ring)); any = true) {
+			p->missed |= rec->kind == RECORD_LOST;
+			if (rec->kind == RECORD_HIT && r == 0)
+				r = take(p, (const struct record_hit *)rec);
+			ring_consume(ring, rec);
+		}
+	}
+	return r;
+}
+
+/* --- windows --- */
+
+/* What the probes have cost since this was asked last. */
+static uint64_t cost_since(struct loss_probes *p, uint64_t records)
+{
+	const uint64_t slices_ns = p->slice_bytes >> SLICE_NS_SHIFT;
+	const struct uprobe_hit_cost *each = uprobe_cost(p->link.uprobe);
+	const uint64_t runs = uprobe_runs(p->link.uprobe), more = runs > p->runs ? runs - p->runs : 0,
+		       alone = more > 2 * records ? more - 2 * records : 0;
+
+	p->runs = runs;
+	p->slice_bytes = 0;
+	return alone * each->brief_ns + records * each->pair_ns + slices_ns;
+}
+
+/* The keeper has the account of all that the watch costs. */
+static void note_cost(struct loss_probes *p, uint64_t now_ns)
+{
+	const int64_t ns = (int64_t)p->unnoted_ns;
+
+	p->unnoted_ns = 0;
+	p->noted_ns = now_ns;
+	if (ns && link_call(p->of.keeper, COMMAND_NOTE, ns, 0, NOTE_LIMIT_NS) < 0)
+		log_verbose("the keeper did not take note that probes took %" PRId64 " ns", ns);
+}
+
+static void take_out(struct loss_probes *p)
+{
+	if (p->state != PROBES_MADE && p->state != PROBES_OVER)
+		return;
+	uprobe_rest(p->link.uprobe);
+	loss_windows_close(&p->windows, clock_ns());
+	p->missed |= read_records(p) < 0;
+	p->unnoted_ns += cost_since(p, 0);
+	uprobe_forget(p->link.uprobe, 0, p->nsites);
+	p->nsites = 0;
+	p->state = PROBES_REST;
+	note_cost(p, clock_ns());
+}
+
+static void give_up(struct loss_probes *p, int err)
+{
+	log_verbose("the code that loses blocks is not looked for any further: %s", strerror(-err));
+	loss_probes_stop(p);
+	loss_blocks_drop(&p->blocks);
+}
+
+/* What the last ten seconds leave of the budget. */
+static uint64_t room_ns(const struct loss_probes *p)
+{
+	const struct shared *sh = p->of.keeper->shared;
+
+	return atomic_load(&sh->budget.pause_ns) * atomic_load(&sh->threads);
+}
+
+static void begin_window(struct loss_probes *p)
+{
+	struct shared *from = p->of.keeper->shared, *to = p->link.shared;
+	int r;
+
+	/* frames of scripts are found by it */
+	if (atomic_load(&from->chained) && !atomic_load(&to->chained)) {
+		to->chain = from->chain;
+		atomic_store(&to->chained, true);
+	}
+	p->missed = false;
+	r = plant(p);
+	p->state = PROBES_MADE;
+	loss_windows_open(&p->windows, clock_ns());
+	if (r < 0)
+		give_up(p, r);
+	else
+		uprobe_begin(p->link.uprobe);
+}
+
+static void look(struct loss_probes *p, uint64_t now_ns)
+{
+	const uint64_t records = p->records;
+	const int r = read_records(p);
+	const uint64_t cost_ns = cost_since(p, p->records - records);
+	const bool over = loss_windows_spend(&p->windows, now_ns, cost_ns);
+
+	p->unnoted_ns += cost_ns;
+	if (r < 0)
+		give_up(p, r);
+	else if (over)
+		p->state = PROBES_OVER;
+	else if (now_ns - p->noted_ns >= NOTE_NS)
+		note_cost(p, now_ns);
+}
+
+uint64_t loss_probes_turn(struct loss_probes *p, uint64_t now_ns)
+{
+	if (p->state == PROBES_MADE && now_ns >= p->windows.next_ns)
+		look(p, now_ns);
+	else if (p->state == PROBES_REST && !p->stopped && !shared_modules_move(p->of.keeper->shared) &&
+		 loss_windows_may_open(&p->windows, now_ns, room_ns(p)))
+		begin_window(p);
+	return p->stopped || p->state == PROBES_ASK ? NEVER_NS : p->windows.next_ns;
+}
+
+void loss_probes_meanwhile(struct loss_probes *p)
+{
+	const uint64_t records = p->records;
+	uint64_t cost_ns;
+
+	if (p->state != PROBES_OVER)
+		return;
+	p->missed |= read_records(p) < 0;
+	cost_ns = cost_since(p, p->records - records);
+	p->unnoted_ns += cost_ns;
+	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_ns))
+		return;
+	take_out(p);
+	p->missed = true;
+}
+
+bool loss_probes_wants_copy(const struct loss_probes *p)
+{
+	return p->state == PROBES_OVER;
+}
+
+void loss_probes_copied(struct loss_probes *p)
+{
+	take_out(p);
+	if (p->missed)
+		loss_blocks_drop(&p->blocks);
+	p->state = PROBES_ASK;
+}
+
+void loss_probes_not_copied(struct loss_probes *p)
+{
+	take_out(p);
+	loss_blocks_drop(&p->blocks);
+	p->state = PROBES_REST;
+	p->failed++;
+	p->stopped |= p->failed >= FAILED_MOST;
+}
+
+int loss_probes_found(struct loss_probes *p, const struct loss *lost)
+{
+	p->state = PROBES_REST;
+	p->failed = 0;
+	return loss_blocks_find(&p->blocks, lost);
+}
+
+void loss_probes_stop(struct loss_probes *p)
+{
+	p->stopped = true;
+	take_out(p);
+	if (p->missed)
+		loss_blocks_drop(&p->blocks);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loss_windows: when the kernel's probes are made, and for how long, so that they cost no more than their part of a
+ * budget. Pure.
+ *
+ * That part is a token bucket (attach/keeper/budget/token_bucket.h). A window begins when it is nearly full, at a
+ * random moment after that, and ends when it is nearly empty. Few windows that are as long as that allows show more than many
+ * short ones of what comes in bursts: a window that begins before one would end at its beginning, each time. Where few
+ * calls are made, the bucket does not become empty, and the window goes on: then every call is seen.
+ *
+ * What a call costs is known from the self-test of the probes. How often calls are made is not, so a window that has
+ * begun is looked at every few milliseconds, the more often, the nearer its end is. What it costs until the process is
+ * copied and the probes are taken out is spent, too; if that becomes too much, the window was in vain.
+ */
+#ifndef MM_LOSS_WINDOWS_H
+#define MM_LOSS_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "attach/keeper/budget/token_bucket.h"
+
+struct loss_windows {
+	struct token_bucket bucket;
+	uint64_t random;
+	bool open;
+	uint64_t opened_ns, cost_ns;	/* of the present window: its beginning; its cost so far */
+	uint64_t next_ns;		/* not before that: the next one begins; the present one is looked at */
+	uint64_t lasted_ns;		/* all windows that are over */
+	unsigned n;			/* how many began */
+};
+
+/* Their part is @ppm of the time. */
+void loss_windows_init(struct loss_windows *w, uint32_t ppm, uint64_t now_ns);
+
+/* May one begin now? @room_ns: what the last ten seconds leave of the budget. If not, next_ns is when to ask again. */
+bool loss_windows_may_open(struct loss_windows *w, uint64_t now_ns, uint64_t room_ns);
+void loss_windows_open(struct loss_windows *w, uint64_t now_ns);
+
+/* It has cost @ns more: is it over? If not, next_ns is when to look again. */
+bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns);
+/* It is over, but goes on until the process is copied, and has cost @ns more: is that too much? */
+bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns);
+void loss_windows_close(struct loss_windows *w, uint64_t now_ns);
+
+#endif

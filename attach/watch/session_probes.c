@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach/watch/session_probes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "attach/events/recorder.h"
+#include "attach/events/tally.h"
+#include "attach/loss/loss_probes.h"
+#include "attach/options/options.h"
+#include "attach/sampling/sampling.h"
+#include "attach/watch/session.h"
+#include "base/duration.h"
+#include "base/log.h"
+
+#define PROBES_PART 3		/* of a budget, two parts in so many: they see a hundred times as many calls as stops do */
+#define LIMIT_NS 1000000000ull
+
+static uint32_t known_as(void *ctx, uint32_t number)
+{
+	struct session *s = ctx;
+
+	return sampling_known_as(s->sampling, number);
+}
+
+static uint64_t turn(void *ctx, uint64_t now_ns)
+{
+	struct session *s = ctx;
+
+	const uint64_t next_ns = loss_probes_turn(s->probes, now_ns);
+
+	if (!loss_probes_wants_copy(s->probes))
+		return next_ns;
+	if (session_loss_copy(s))
+		loss_probes_copied(s->probes);
+	else
+		loss_probes_not_copied(s->probes);
+	return next_ns;
+}
+
+void session_probes_meanwhile(struct session *s)
+{
+	if (s->probes)
+		loss_probes_meanwhile(s->probes);
+}
+
+void session_probes_found(struct session *s, const struct loss *lost)
+{
+	if (!lost)
+		loss_probes_not_copied(s->probes);
+	else
+		s->tally->out_of_memory |= loss_probes_found(s->probes, lost) < 0;
+}
+
+/* Why they are not to be had; NULL: nothing is known that bars them. */
+static const char *bars(const struct session *s)
+{
+	if (s->opt->engine_given && s->opt->engine == ENGINE_PTRACE)
+		return "--engine ptrace was asked for";
+	if (s->at.target.shadow_stack)
+		return "the process has a shadow stack";
+	return s->at.under_gdb ? "gdb is the tracer" : NULL;
+}
+
+/* The rest of the budget is for samples. 0 or -errno. */
+static int share(struct session *s, uint32_t samples_ppm)
+{
+	const int64_t r = link_call(&s->at.link, COMMAND_SHARE, samples_ppm, 0, LIMIT_NS);
+
+	sampling_share(s->sampling, samples_ppm);
+	return r < 0 ? (int)r : 0;
+}
+
+void session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
+{
+	const uint32_t samples_ppm = s->opt->budget_ppm / PROBES_PART;
+	const struct loss_probes_of of = {
+		.pid = s->at.target.pid, .keeper = &s->at.link, .planting = s->planting, .backtrace = s->backtrace,
+		.ppm = s->opt->budget_ppm - samples_ppm, .known_as = known_as, .ctx = s,
+	};
+	const char *barred = bars(s);
+	char why[256] = "";
+	int r;
+
+	if (s->probes || !n)
+		return;
+	r = barred ? -ENOTSUP : loss_probes_open(&of, sizes, n, &s->probes, why, sizeof(why));
+	if (r < 0) {
+		log_verbose("the kernel's probes do not look for the code that loses blocks: %s",
+			    barred ? barred : *why ? why : strerror(-r));
+		return;
+	}
+	r = share(s, samples_ppm);
+	if (r < 0) {
+		log_verbose("no probes, as the keeper does not answer: %s", strerror(-r));
+		loss_probes_stop(s->probes);
+	} else {
+		s->watch.turn = turn;
+	}
+}
+
+void session_probes_stop(struct session *s)
+{
+	s->watch.turn = NULL;
+	if (s->probes)
+		loss_probes_stop(s->probes);
+}
+
+static void note_windows(struct session *s, uint64_t seen, uint64_t lost, uint64_t time_us)
+{
+	char text[DURATION_TEXT];
+	uint64_t ns;
+	unsigned n;
+
+	loss_probes_windows(s->probes, &n, &ns);
+	duration_format(ns, text, sizeof(text));
+	if (n)
+		recorder_note(s->recorder, time_us,
+			      "the kernel's probes were in the allocator for %s in all (%u times): they saw %" PRIu64
+			      " blocks of the sizes that are lost, of which %" PRIu64 " are lost",
+			      text, n, seen, lost);
+}
+
+void session_probes_end(struct session *s, const struct loss *lost, uint64_t over_us, uint64_t time_us)
+{
+	struct loss_blocks *b = s->probes ? loss_probes_blocks(s->probes) : NULL;
+	uint64_t nseen = 0, nlost = 0;
+	int r;
+
+	if (!b)
+		return;
+	/* the last window lasted until the copy, in which these were lost */
+	r = loss_blocks_find(b, lost);
+	if (r == 0)
+		r = loss_blocks_judge(b, lost);
+	for (size_t i = 0; r == 0 && i < b->n; i++) {
+		struct loss_stack *stack = &b->stacks[i];
+
+		nseen += stack->its.seen;
+		nlost += stack->its.lost;
+		stack->its.over_us = over_us;
+		r = sampling_losing(s->sampling, stack->family, stack->number, &stack->its);
+	}
+	s->tally->out_of_memory |= r < 0;
+	note_windows(s, nseen, nlost, time_us);
+}
+
+void session_probes_close(struct session *s)
+{
+	loss_probes_close(s->probes);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_probes: in a watch with a budget, the kernel's probes look for the code that loses blocks, once it is known of
+ * which sizes these are (attach/loss/loss_probes.h). Where the user asks for ptrace alone (--engine ptrace), or they
+ * cannot be had, the watch goes on without.
+ */
+#ifndef MM_SESSION_PROBES_H
+#define MM_SESSION_PROBES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct loss;
+struct session;
+
+/* The process loses blocks of these usable sizes. */
+void session_probes_begin(struct session *s, const uint64_t *sizes, size_t n);
+
+/* While a copy is prepared. */
+void session_probes_meanwhile(struct session *s);
+
+/* What is lost in a copy that was made for the probes; NULL: that is not known. */
+void session_probes_found(struct session *s, const struct loss *lost);
+
+/* The watch is over, and the process copied for the last time: the probes are taken out. */
+void session_probes_stop(struct session *s);
+
+/* @lost: what was lost in @over_us, by size. The sampler gets to know whose it is. */
+void session_probes_end(struct session *s, const struct loss *lost, uint64_t over_us, uint64_t time_us);
+
+void session_probes_close(struct session *s);
+
+#endif
