@@ -5,12 +5,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "attach/control/link.h"
 #include "attach/control/planting.h"
 #include "attach/loss/loss_windows.h"
 #include "attach/stacks/backtrace.h"
 #include "attach/uprobe/uprobe_hits.h"
+#include "attach/uprobe/uprobe_lease.h"
 #include "attach/uprobe/uprobe_sample.h"
 #include "base/clock.h"
 #include "base/grow.h"
@@ -19,8 +21,9 @@
 #define NOTE_NS 1000000000ull		/* what a long window costs is noted so often, */
 #define NOTE_LIMIT_NS 200000000ull	/* and the keeper has so long to take note */
 #define FAILED_MOST 3			/* windows in a row without a copy: then there are no more */
-#define SLICE_BYTES 16384u		/* of a stack, at most: to copy them takes the thread's time, */
-#define SLICE_NS_SHIFT 2		/* 4 bytes a ns */
+#define SLICE_BYTES 8192u		/* of a stack, at most: to copy them takes the thread's time, and space */
+#define READ_NS 2000000u		/* records are read for so long; then what the window costs is looked at again */
+#define LEASE_NS 1000000000ull		/* if we do not go on for so long, the probes go by themselves */
 #define NEVER_NS UINT64_MAX
 
 struct planned {
@@ -40,14 +43,15 @@ struct loss_probes {
 	struct link link;
 	struct slice_size *slices;	/* what is known of threads' stacks, by their numbers in the kernel */
 	struct loss_windows windows;
+	clockid_t work;			/* CPU time of the process */
 	struct loss_blocks blocks;
 	struct planned *planned;
 	size_t nplanned, room;
 	size_t searched;		/* modules */
 	uint32_t nsites;		/* probed now: the numbers below that */
-	uint64_t runs, records;		/* of the probes' programs, so far */
-	uint64_t slice_bytes;		/* that records had, and that are not among the cost yet */
+	uint64_t runs;			/* of the probes' programs, so far */
 	uint64_t unnoted_ns, noted_ns;	/* of their cost; when it was noted last */
+	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
 	unsigned failed;		/* windows in a row without a copy */
 	bool missed;			/* an allocation in the present window: who has its address is not known */
@@ -76,7 +80,7 @@ static int open_link(struct loss_probes *p, char *why, size_t n)
 {
 	const struct shared *keeper = p->of.keeper->shared;
 	const struct link_settings set = {
-		.slice_bytes = keeper->slice_bytes < SLICE_BYTES ? keeper->slice_bytes : SLICE_BYTES, .budget_ppm = p->of.ppm, .one_of_many = true,
+		.slice_bytes = keeper->slice_bytes < SLICE_BYTES ? keeper->slice_bytes : SLICE_BYTES, .budget_ppm = p->of.ppm, .sampled = false,
 		.gdb = -1, .gdb_mem = -1,
 	};
 	int r = link_open_uprobe(&p->link, &set, p->of.pid, NULL, why, n);
@@ -89,20 +93,32 @@ static int open_link(struct loss_probes *p, char *why, size_t n)
 	return -EPERM;
 }
 
+static struct loss_clocks clocks_at(const struct loss_probes *p, uint64_t now_ns)
+{
+	struct timespec ts = { 0 };
+
+	/* it may have ended: then its time does not go on */
+	(void)clock_gettime(p->work, &ts);
+	return (struct loss_clocks){ now_ns, (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec };
+}
+
 int loss_probes_open(const struct loss_probes_of *of, const uint64_t *sizes, size_t n, struct loss_probes **out,
 		     char *why, size_t why_size)
 {
 	struct loss_probes *p = calloc(1, sizeof(*p));
-	const uint64_t now_ns = clock_ns();
+	struct loss_clocks now;
 	int r = p ? 0 : -ENOMEM;
 
 	*why = '\0';
 	if (r < 0)
 		return r;
 	p->of = *of;
-	loss_windows_init(&p->windows, of->ppm, now_ns);
+	if (clock_getcpuclockid(of->pid, &p->work))
+		p->work = CLOCK_MONOTONIC;
+	now = clocks_at(p, clock_ns());
+	loss_windows_init(&p->windows, of->ppm, &now);
 	loss_blocks_init(&p->blocks);
-	p->noted_ns = now_ns;
+	p->noted_ns = now.now_ns;
 	p->slices = calloc(1, sizeof(*p->slices));
 	r = p->slices ? open_link(p, why, why_size) : -ENOMEM;
 	if (r < 0) {
@@ -206,7 +222,7 @@ static int plant(struct loss_probes *p)
 		n++;
 	}
 	if (r == 0 && n)
-		r = uprobe_plant(p->link.uprobe, sites, n);
+		r = uprobe_lease_begin(&p->lease, p->link.uprobe, sites, n, LEASE_NS);
 	for (uint32_t i = 0; r == 0 && i < n; i++)
 		planted += p->link.shared->plant_result[i] == 0;
 	p->nsites = n;
@@ -245,15 +261,22 @@ static int take(struct loss_probes *p, const struct record_hit *hit)
 	if (!(hit->head.flags & RECORD_CLOSES) || uprobe_sample_choice(rule, &choice) < 0 ||
 	    !block_of(hit, &choice, &addr, &size))
 		return 0;
-	p->records++;
-	p->slice_bytes += hit->slice_len;
 	r = backtrace_by_others(p->of.backtrace, p->slices, hit, s, &frames, &number);
 	if (r == 0)
 		r = loss_blocks_add(&p->blocks, rule->family, p->of.known_as(p->of.ctx, number), addr, size);
 	return r;
 }
 
-static int read_records(struct loss_probes *p)
+static int read_one(struct loss_probes *p, const struct record *rec)
+{
+	/* the addresses of blocks that are kept may be those of blocks that were not recorded */
+	if (rec->kind == RECORD_LOST)
+		loss_blocks_drop(&p->blocks);
+	return rec->kind == RECORD_HIT ? take(p, (const struct record_hit *)rec) : 0;
+}
+
+/* Until @until_ns at most: a stack that is new may take a millisecond. */
+static int read_records(struct loss_probes *p, uint64_t until_ns)
 {
 	struct ring *ring = &p->link.shared->ring;
 	const struct record *rec;
@@ -262,10 +285,10 @@ static int read_records(struct loss_probes *p)
 
 	while (any && r == 0) {
 		uprobe_pump(p->link.uprobe, UPROBE_ALL);
-		for (any = false; (rec = ring_peek(ring)); any = true) {
-			p->missed |= rec->kind == RECORD_LOST;
-			if (rec->kind == RECORD_HIT && r == 0)
-				r = take(p, (const struct record_hit *)rec);
+		for (any = false; r == 0 && (rec = ring_peek(ring)); any = true) {
+			if (until_ns != NEVER_NS && clock_ns() >= until_ns)
+				return 0;
+			r = read_one(p, rec);
 			ring_consume(ring, rec);
 		}
 	}
@@ -275,16 +298,12 @@ static int read_records(struct loss_probes *p)
 /* --- windows --- */
 
 /* What the probes have cost since this was asked last. */
-static uint64_t cost_since(struct loss_probes *p, uint64_t records)
+static uint64_t cost_since(struct loss_probes *p)
 {
-	const uint64_t slices_ns = p->slice_bytes >> SLICE_NS_SHIFT;
-	const struct uprobe_hit_cost *each = uprobe_cost(p->link.uprobe);
-	const uint64_t runs = uprobe_runs(p->link.uprobe), more = runs > p->runs ? runs - p->runs : 0,
-		       alone = more > 2 * records ? more - 2 * records : 0;
+	const uint64_t runs = uprobe_runs(p->link.uprobe), before = p->runs;
 
-	p->runs = runs;
-	p->slice_bytes = 0;
-	return alone * each->brief_ns + records * each->pair_ns + slices_ns;
+	p->runs = runs > before ? runs : before;
+	return (p->runs - before) * uprobe_cost(p->link.uprobe)->brief_ns;
 }
 
 /* The keeper has the account of all that the watch costs. */
@@ -303,13 +322,14 @@ static void take_out(struct loss_probes *p)
 	if (p->state != PROBES_MADE && p->state != PROBES_OVER)
 		return;
 	uprobe_rest(p->link.uprobe);
+	uprobe_lease_end(&p->lease);
 	loss_windows_close(&p->windows, clock_ns());
-	p->missed |= read_records(p) < 0;
-	p->unnoted_ns += cost_since(p, 0);
+	p->unnoted_ns += cost_since(p);
+	note_cost(p, clock_ns());
+	p->missed |= read_records(p, NEVER_NS) < 0;
 	uprobe_forget(p->link.uprobe, 0, p->nsites);
 	p->nsites = 0;
 	p->state = PROBES_REST;
-	note_cost(p, clock_ns());
 }
 
 static void give_up(struct loss_probes *p, int err)
@@ -349,40 +369,51 @@ static void begin_window(struct loss_probes *p)
 
 static void look(struct loss_probes *p, uint64_t now_ns)
 {
-	const uint64_t records = p->records;
-	const int r = read_records(p);
-	const uint64_t cost_ns = cost_since(p, p->records - records);
-	const bool over = loss_windows_spend(&p->windows, now_ns, cost_ns);
+	const uint64_t cost_ns = cost_since(p);
+	int r;
 
 	p->unnoted_ns += cost_ns;
+	/* we were stopped, or got no processor: what was allocated since is not known */
+	p->missed |= !uprobe_lease_renew(&p->lease);
+	if (loss_windows_spend(&p->windows, now_ns, cost_ns)) {
+		p->state = PROBES_OVER;
+		return;
+	}
+	if (now_ns - p->noted_ns >= NOTE_NS)
+		note_cost(p, now_ns);
+	r = read_records(p, now_ns + READ_NS);
 	if (r < 0)
 		give_up(p, r);
-	else if (over)
-		p->state = PROBES_OVER;
-	else if (now_ns - p->noted_ns >= NOTE_NS)
-		note_cost(p, now_ns);
+}
+
+static bool begins(struct loss_probes *p, uint64_t now_ns)
+{
+	struct loss_clocks now;
+
+	if (p->stopped || now_ns < p->windows.next_ns || shared_modules_move(p->of.keeper->shared))
+		return false;
+	now = clocks_at(p, now_ns);
+	return loss_windows_begins(&p->windows, &now, room_ns(p));
 }
 
 uint64_t loss_probes_turn(struct loss_probes *p, uint64_t now_ns)
 {
 	if (p->state == PROBES_MADE && now_ns >= p->windows.next_ns)
 		look(p, now_ns);
-	else if (p->state == PROBES_REST && !p->stopped && !shared_modules_move(p->of.keeper->shared) &&
-		 loss_windows_may_open(&p->windows, now_ns, room_ns(p)))
+	else if (p->state == PROBES_REST && begins(p, now_ns))
 		begin_window(p);
 	return p->stopped || p->state == PROBES_ASK ? NEVER_NS : p->windows.next_ns;
 }
 
 void loss_probes_meanwhile(struct loss_probes *p)
 {
-	const uint64_t records = p->records;
 	uint64_t cost_ns;
 
 	if (p->state != PROBES_OVER)
 		return;
-	p->missed |= read_records(p) < 0;
-	cost_ns = cost_since(p, p->records - records);
+	cost_ns = cost_since(p);
 	p->unnoted_ns += cost_ns;
+	p->missed |= !uprobe_lease_renew(&p->lease);
 	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_ns))
 		return;
 	take_out(p);

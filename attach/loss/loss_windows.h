@@ -3,10 +3,11 @@
  * loss_windows: when the kernel's probes are made, and for how long, so that they cost no more than their part of a
  * budget. Pure.
  *
- * That part is a token bucket (attach/keeper/budget/token_bucket.h). A window begins when it is nearly full, at a
- * random moment after that, and ends when it is nearly empty. Few windows that are as long as that allows show more than many
- * short ones of what comes in bursts: a window that begins before one would end at its beginning, each time. Where few
- * calls are made, the bucket does not become empty, and the window goes on: then every call is seen.
+ * That part is a token bucket (attach/keeper/budget/token_bucket.h). A window may begin when it is nearly full, and
+ * ends when it is nearly empty. It begins at a random moment of the time that the process works (its CPU time), not of
+ * all time: of a process that works in bursts a window that begins between two of them would end at the beginning of the
+ * next one, each time. Where few calls are made, the bucket does not become empty, and the window goes on: then every
+ * call is seen.
  *
  * What a call costs is known from the self-test of the probes. How often calls are made is not, so a window that has
  * begun is looked at every few milliseconds, the more often, the nearer its end is. What it costs until the process is
@@ -23,6 +24,10 @@
 struct loss_windows {
 	struct token_bucket bucket;
 	uint64_t random;
+	/* since the beginning: how long the process has worked, in how much time */
+	uint64_t first_ns, first_work_ns;
+	/* the next window may begin since then (0: not yet); it does when it has worked so much, at the latest at that time */
+	uint64_t ready_ns, at_work_ns, at_ns;
 	bool open;
 	uint64_t opened_ns, cost_ns;	/* of the present window: its beginning; its cost so far */
 	uint64_t next_ns;		/* not before that: the next one begins; the present one is looked at */
@@ -30,11 +35,16 @@ struct loss_windows {
 	unsigned n;			/* how many began */
 };
 
-/* Their part is @ppm of the time. */
-void loss_windows_init(struct loss_windows *w, uint32_t ppm, uint64_t now_ns);
+/* What the clocks show: time; the CPU time of the process. */
+struct loss_clocks {
+	uint64_t now_ns, work_ns;
+};
 
-/* May one begin now? @room_ns: what the last ten seconds leave of the budget. If not, next_ns is when to ask again. */
-bool loss_windows_may_open(struct loss_windows *w, uint64_t now_ns, uint64_t room_ns);
+/* Their part is @ppm of the time. */
+void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_clocks *now);
+
+/* Does one begin now? @room_ns: what the last ten seconds leave of the budget. If not, next_ns is when to ask again. */
+bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, uint64_t room_ns);
 void loss_windows_open(struct loss_windows *w, uint64_t now_ns);
 
 /* It has cost @ns more: is it over? If not, next_ns is when to look again. */

@@ -196,12 +196,23 @@ static int measure(struct pause *p)
 	return 0;
 }
 
+/* To measure it takes most of the preparation. With a limit it is the machine's that was measured the first time. */
+static double speed_of(struct pause *p, const struct pause_wish *wish)
+{
+	static double measured;
+
+	if (!wish->limit_ns || !(measured > 0))
+		measured = copy_buffer_speed(p->copy.room, p->copy.ready_bytes);
+	return measured;
+}
+
 /* How long it will be stopped. If that is too long, leave out shared memory: better than to copy nothing. */
 static void expect_and_choose(struct pause *p, const struct pause_wish *wish)
 {
-	double bytes_per_s = copy_buffer_speed(p->copy.room, p->copy.ready_bytes);
+	double bytes_per_s = speed_of(p, wish);
 
-	for (int i = 0; i < SAMPLES; i++) {
+	/* with a limit, which threads wait for a processor does not matter */
+	for (int i = 0; i < SAMPLES && !wish->limit_ns; i++) {
 		busy_sample(&p->busy, p->pid);
 		nanosleep(&(struct timespec){ 0, SAMPLE_EVERY_NS }, NULL);
 	}
@@ -232,9 +243,12 @@ static int prepare_all(struct pause *p, const struct pause_wish *wish)
 	extra = (p->size.bytes / 16 + EXTRA_LEAST) << p->had->tries;
 	if (!memory_limit_for_copy(p->size.bytes + extra, &p->had->room))
 		return -ENOMEM;
-	/* how much it may grow beyond that, if the machine can spare it */
+	/*
+	 * how much it may grow beyond that, if the machine can spare it. With a limit the copy is to be made soon: to
+	 * prepare that memory takes most of the time
+	 */
 	reserve = (p->size.bytes + RESERVE_LEAST) & ~(uint64_t)(COPY_BUFFER_PAGE - 1);
-	if (!memory_limit_for_copy(p->size.bytes + extra + reserve, &spare))
+	if (wish->limit_ns || !memory_limit_for_copy(p->size.bytes + extra + reserve, &spare))
 		reserve = 0;
 	r = copy_run_open(&p->copy, &p->plan, &p->resident, p->tid, &p->size, extra, reserve);
 	if (r < 0)

@@ -207,8 +207,7 @@ bool uprobe_may_return(const struct uprobe *u)
 	return uprobe_kernel_may_return(u->kernel);
 }
 
-/* The file descriptors of all probes, behind that of the process; NULL: no memory. *@n: how many. */
-static int *collect_fds(const struct uprobe *u, size_t *n)
+int *uprobe_collect_fds(const struct uprobe *u, size_t *n)
 {
 	size_t all = 1;
 	int *fds;
@@ -232,7 +231,7 @@ static int *collect_fds(const struct uprobe *u, size_t *n)
 static void hold_links(const struct uprobe *u)
 {
 	size_t n;
-	cleanup_free int *fds = collect_fds(u, &n);
+	cleanup_free int *fds = uprobe_collect_fds(u, &n);
 
 	if (fds && n > 1)
 		uprobe_hold(u->pid, u->pidfd, fds, n);
@@ -275,7 +274,7 @@ static void *close_links(void *arg)
 static void begin_closing(struct uprobe *u)
 {
 	size_t n = 0;
-	cleanup_free int *fds = collect_fds(u, &n);
+	cleanup_free int *fds = uprobe_collect_fds(u, &n);
 	sigset_t all, before;
 
 	u->wants_files = fds;

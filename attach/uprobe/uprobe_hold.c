@@ -4,22 +4,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "attach/target/target.h"
+#include "base/closefds.h"
 #include "base/log.h"
 
 #define LOOK_MS 100
-
-static int compare(const void *a, const void *b)
-{
-	const int x = *(const int *)a, y = *(const int *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* mmattach's own keepers do not trap where memory is not the file's. */
 static bool has_tracer(pid_t pid, bool name_it)
@@ -37,19 +29,6 @@ static bool has_tracer(pid_t pid, bool name_it)
 			 "there", t.comm, (int)tracer);
 	target_fini(&t);
 	return has;
-}
-
-/* All but @fds, sorted. */
-static void close_others(const int *fds, size_t n)
-{
-	unsigned from = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		if ((unsigned)fds[i] > from)
-			(void)!syscall(SYS_close_range, from, (unsigned)fds[i] - 1, 0);
-		from = (unsigned)fds[i] + 1;
-	}
-	(void)!syscall(SYS_close_range, from, ~0u, 0);
 }
 
 static _Noreturn void hold(pid_t pid, int pidfd)
@@ -74,7 +53,6 @@ void uprobe_hold(pid_t pid, int pidfd, int *fds, size_t n)
 		log_warn_errno(-errno, "no process can be made to keep the probes");
 	if (child != 0)
 		return;
-	qsort(fds, n, sizeof(*fds), compare);
-	close_others(fds, n);
+	closefds_but(fds, n);
 	hold(pid, pidfd);
 }

@@ -56,6 +56,14 @@ struct uprobe {
 	bool inherits;			/* uprobe_files.h */
 };
 
+/*
+ * The file descriptors of all probes, behind that of the process; NULL: no memory. *@n: how many. The caller frees them.
+ */
+int *uprobe_collect_fds(const struct uprobe *u, size_t *n);
+
+/* Probes of these sites, of which plant_result says that they could be made, are kept by another process. */
+void uprobe_note_lent(struct uprobe *u, const uint32_t *sites, size_t n);
+
 /* What the controller knows of where chains begin is known to BPF at the next hit. */
 void uprobe_pass_chain(struct uprobe *u);
 

@@ -229,6 +229,16 @@ int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n)
 	return r;
 }
 
+void uprobe_note_lent(struct uprobe *u, const uint32_t *sites, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (u->shared->plant_result[sites[i]] < 0)
+			continue;
+		u->group_of[sites[i]] = 0;
+		u->groups[0].sites++;
+	}
+}
+
 void uprobe_forget(struct uprobe *u, uint32_t first, uint32_t n)
 {
 	for (uint32_t i = first; i < first + n; i++) {

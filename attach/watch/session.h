@@ -66,6 +66,7 @@ struct session {
 	struct reporting *reporting;
 	struct verdict_asked *asked;	/* --who-points-at */
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
+	void (*preparing)(struct session *s);	/* called while a copy of the target is prepared; NULL: nothing is */
 	struct session_loss loss;
 	struct loss_probes *probes;	/* while the code is looked for that loses blocks; else NULL */
 	int signals;

@@ -136,6 +136,42 @@ static bool take_found(struct session *s, struct loss *out)
 	return true;
 }
 
+/* Stop the process, copy it, and search the copy. Is that under way? */
+static bool copy_and_search(struct session *s)
+{
+	if (!session_verdicts_take(s)) {
+		fail(s, s->snapshot->why_not);
+	} else if (s->watch.end == WATCH_GOES_ON) {
+		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
+		begin_search(s);
+	}
+	/* there may be another one at the end */
+	session_verdicts_drop(s);
+	return s->loss.searching;
+}
+
+/* A copy for the kernel's probes. */
+static bool copy_for_probes(struct session *s)
+{
+	if (s->loss.searching || s->watch.end != WATCH_GOES_ON || s->snapshot->state != SNAPSHOT_NONE)
+		return false;
+	s->preparing = session_probes_meanwhile;
+	s->loss.for_probes = copy_and_search(s);
+	s->preparing = NULL;
+	return s->loss.for_probes;
+}
+
+static uint64_t turn(void *ctx, uint64_t now_ns)
+{
+	struct session *s = ctx;
+	bool copy;
+	const uint64_t next_ns = session_probes_turn(s, now_ns, &copy);
+
+	if (copy)
+		session_probes_copied(s, copy_for_probes(s));
+	return next_ns;
+}
+
 static void learn_sizes(struct session *s, struct loss *now)
 {
 	uint64_t sizes[LOSS_SIZES];
@@ -149,7 +185,8 @@ static void learn_sizes(struct session *s, struct loss *now)
 	if (loss_is_doubtful(&sum))
 		return;
 	sampling_lost_sizes(s->sampling, sizes, n);
-	session_probes_begin(s, sizes, n);
+	if (session_probes_begin(s, sizes, n))
+		s->watch.turn = turn;
 }
 
 static void end_search(struct session *s)
@@ -184,20 +221,6 @@ static bool is_time(const struct session *s, uint64_t now_ns)
 	       session_verdicts_wanted(s);
 }
 
-/* Stop the process, copy it, and search the copy. Is that under way? */
-static bool copy_and_search(struct session *s)
-{
-	if (!session_verdicts_take(s)) {
-		fail(s, s->snapshot->why_not);
-	} else if (s->watch.end == WATCH_GOES_ON) {
-		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
-		begin_search(s);
-	}
-	/* there may be another one at the end */
-	session_verdicts_drop(s);
-	return s->loss.searching;
-}
-
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
 	if (s->loss.searching && interim_ready(&s->loss.search))
@@ -209,14 +232,6 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 	if (!copy_and_search(s))
 		s->loss.failed += s->loss.failed < FAILED_MOST;
 	s->loss.next_ns = link_clock_ns() + (AGAIN_NS << s->loss.failed);
-}
-
-bool session_loss_copy(struct session *s)
-{
-	if (s->loss.searching || s->watch.end != WATCH_GOES_ON || s->snapshot->state != SNAPSHOT_NONE)
-		return false;
-	s->loss.for_probes = copy_and_search(s);
-	return s->loss.for_probes;
 }
 
 /* --- at the end --- */

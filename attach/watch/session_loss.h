@@ -44,9 +44,6 @@ struct session_loss {
 /* At each turn of the watch: a copy is made when it is time. */
 void session_loss_tick(struct session *s, uint64_t now_ns);
 
-/* Make one for the kernel's probes, now. false: it could not be made. session_probes_found gets what is found. */
-bool session_loss_copy(struct session *s);
-
 /* The watch is over: tell the sampler what became known, before it ends; and the reader of the report. */
 void session_loss_end(struct session *s);
 

@@ -24,25 +24,25 @@ static uint32_t known_as(void *ctx, uint32_t number)
 	return sampling_known_as(s->sampling, number);
 }
 
-static uint64_t turn(void *ctx, uint64_t now_ns)
+uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy)
 {
-	struct session *s = ctx;
-
 	const uint64_t next_ns = loss_probes_turn(s->probes, now_ns);
 
-	if (!loss_probes_wants_copy(s->probes))
-		return next_ns;
-	if (session_loss_copy(s))
+	*copy = loss_probes_wants_copy(s->probes);
+	return next_ns;
+}
+
+void session_probes_copied(struct session *s, bool made)
+{
+	if (made)
 		loss_probes_copied(s->probes);
 	else
 		loss_probes_not_copied(s->probes);
-	return next_ns;
 }
 
 void session_probes_meanwhile(struct session *s)
 {
-	if (s->probes)
-		loss_probes_meanwhile(s->probes);
+	loss_probes_meanwhile(s->probes);
 }
 
 void session_probes_found(struct session *s, const struct loss *lost)
@@ -72,7 +72,7 @@ static int share(struct session *s, uint32_t samples_ppm)
 	return r < 0 ? (int)r : 0;
 }
 
-void session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
+bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 {
 	const uint32_t samples_ppm = s->opt->budget_ppm / PROBES_PART;
 	const struct loss_probes_of of = {
@@ -84,25 +84,23 @@ void session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 	int r;
 
 	if (s->probes || !n)
-		return;
+		return false;
 	r = barred ? -ENOTSUP : loss_probes_open(&of, sizes, n, &s->probes, why, sizeof(why));
 	if (r < 0) {
 		log_verbose("the kernel's probes do not look for the code that loses blocks: %s",
 			    barred ? barred : *why ? why : strerror(-r));
-		return;
+		return false;
 	}
 	r = share(s, samples_ppm);
 	if (r < 0) {
 		log_verbose("no probes, as the keeper does not answer: %s", strerror(-r));
 		loss_probes_stop(s->probes);
-	} else {
-		s->watch.turn = turn;
 	}
+	return r == 0;
 }
 
 void session_probes_stop(struct session *s)
 {
-	s->watch.turn = NULL;
 	if (s->probes)
 		loss_probes_stop(s->probes);
 }

@@ -7,19 +7,26 @@
 #ifndef MM_SESSION_PROBES_H
 #define MM_SESSION_PROBES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct loss;
 struct session;
 
-/* The process loses blocks of these usable sizes. */
-void session_probes_begin(struct session *s, const uint64_t *sizes, size_t n);
+/* The process loses blocks of these usable sizes. false: there are no probes. */
+bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n);
 
-/* While a copy is prepared. */
+/* Make probes, if it is time. Returns when it is time again. *@copy: copy the process now, and call session_probes_copied. */
+uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy);
+
+/* While that copy is prepared. */
 void session_probes_meanwhile(struct session *s);
 
-/* What is lost in a copy that was made for the probes; NULL: that is not known. */
+/* It was made, and is searched: then session_probes_found follows. Or it could not be made. */
+void session_probes_copied(struct session *s, bool made);
+
+/* What is lost in it; NULL: that is not known. */
 void session_probes_found(struct session *s, const struct loss *lost);
 
 /* The watch is over, and the process copied for the last time: the probes are taken out. */

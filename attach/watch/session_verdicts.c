@@ -14,7 +14,6 @@
 #include "attach/verdicts/verdict_pointers.h"
 #include "attach/verdicts/verdict_snapshot.h"
 #include "attach/watch/session.h"
-#include "attach/watch/session_probes.h"
 #include "base/log.h"
 
 #define EARLY_PART 5	/* of what is left, while the watch goes on */
@@ -60,7 +59,8 @@ static bool read_events(void *ctx)
 	struct session *s = ctx;
 
 	drain_until_now(s);
-	session_probes_meanwhile(s);
+	if (s->preparing)
+		s->preparing(s);
 	return s->watch.end != WATCH_EXEC && s->watch.end != WATCH_TARGET_ENDED;
 }
 
