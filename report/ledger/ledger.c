@@ -119,7 +119,7 @@ static bool has_events(const struct ledger *l, uint32_t family)
 	for (size_t i = 0; i < l->ntwice; i++)
 		if (l->twice[i].family == family)
 			return true;
-	return l->books[family].nplaces;
+	return l->books[family].nplaces || l->books[family].older.n;
 }
 
 /* Each family has a book. Once a family has events, its kind cannot change. */

@@ -38,7 +38,7 @@ static const struct fact_judged example_judged[] = {
 
 static const struct fact_sample example_samples[] = {
 	{ MOST, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, true, 3, { { MOST, 2, 1 }, { 0 }, { 3, 0, MOST } }, MOST, 11,
-	  MOST, MOST32, 12, MOST },
+	  MOST, MOST32, 12, MOST, { 1, MOST, 3, 4, MOST, 6, 7 } },
 	{ .exposed2 = MOST, .nsteps = MMT_SAMPLE_STEPS, .steps = { [MMT_SAMPLE_STEPS - 1] = { 1, 2, 3 } } },
 	{ .standing = true },
 };

@@ -72,6 +72,8 @@ static inline void fact_text_sample(struct strbuf *sb, const struct fact *f)
 		s->seen,   s->late_seen,  s->chunk_bytes, s->site_seen,	   s->site_hits, s->rounds,
 		s->full,   s->exposed_us, s->hits2,	  s->hits_exposed, s->exposed2,	 s->late_exposed_us,
 		s->missed, s->stood_us,	  s->searched,	  s->lost,
+		s->losing.seen, s->losing.lost, s->losing.over_us, s->losing.blocks, s->losing.least, s->losing.most,
+		s->losing.bytes,
 	};
 
 	strbuf_printf(sb, " %u %d:", f->sample.stack, s->standing);

@@ -306,6 +306,8 @@ static void put_sample(struct run *r)
 		.nsteps = (uint32_t)sample_rnd(r, MMT_SAMPLE_STEPS + 1),
 		.late_exposed_us = sample_rnd(r, 99999), .missed = sample_rnd(r, 99),
 		.stood_us = sample_rnd(r, 9999), .searched = sample_rnd(r, 99), .lost = sample_rnd(r, 9),
+		.losing = { sample_rnd(r, 99), sample_rnd(r, 9), sample_rnd(r, 2) * 1000, sample_rnd(r, 99),
+			    sample_rnd(r, 9), sample_rnd(r, 999), sample_rnd(r, 9999) },
 	};
 	const struct fact_budget budget = { .promise_ppm = 10000, .spent_us = sample_rnd(r, 99),
 					    .wall_us = r->now, .unfound = sample_rnd(r, 9),
