@@ -223,15 +223,18 @@ static bool is_time(const struct session *s, uint64_t now_ns)
 
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
+	bool second;
+
 	if (s->loss.searching && interim_ready(&s->loss.search))
 		end_search(s);
 	if (s->loss.searching || !is_time(s, now_ns))
 		return;
-	/* it is only a hint for the sampler: one that fails is not made again */
-	s->loss.again = s->loss.at_ns != 0;
-	if (!copy_and_search(s))
+	second = s->loss.at_ns != 0;
+	if (copy_and_search(s))
+		s->loss.again = second;
+	else
 		s->loss.failed += s->loss.failed < FAILED_MOST;
-	s->loss.next_ns = link_clock_ns() + (AGAIN_NS << s->loss.failed);
+	s->loss.next_ns = link_clock_ns() + (AGAIN_NS << (s->loss.failed ? s->loss.failed - 1 : 0));
 }
 
 /* --- at the end --- */

@@ -33,8 +33,8 @@ struct session_loss {
 	bool searching;
 	uint64_t copied_ns;	/* when the copy that is searched was made */
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
-	unsigned failed;	/* how many could not be made: each time it waits twice as long */
-	bool again;		/* the second one was made, or tried */
+	unsigned failed;	/* how many could not be made: from the second on it waits twice as long each time */
+	bool again;		/* the second one was made */
 	bool for_probes;	/* the search is for these (session_probes.h) */
 	uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known, */
 	char why_not[240];	/* for that reason */

@@ -16,7 +16,8 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
-#define EARLY_PART 5	/* of what is left, while the watch goes on */
+#define FIRST_PART 5	/* of what is left, while the watch goes on: the first time, */
+#define LATER_PART 2	/* and later */
 
 int session_verdicts_open(struct session *s)
 {
@@ -116,14 +117,16 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 
 /*
  * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
- * watch goes on, a part of that: samples need the rest, of which a full token bucket is only a third, and so does
- * another pause at its end, which may come at any moment.
+ * watch goes on, a part of that: samples need the rest, and so does another pause at its end, which may come at any
+ * moment. The first time a small part, as a full token bucket of the samples is only a third of what is left then.
  */
 static uint64_t left_for_pause(const struct session *s)
 {
 	const uint64_t left_ns = atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
 
-	return s->watch.end == WATCH_GOES_ON ? left_ns / EARLY_PART + 1 : left_ns;
+	if (s->watch.end != WATCH_GOES_ON)
+		return left_ns;
+	return left_ns / (s->loss.at_ns ? LATER_PART : FIRST_PART) + 1;
 }
 
 /* Stop the target, copy it, resume it. */

@@ -15,6 +15,7 @@
  *					sleep
  *	exit, abort, leave		the end: exit(5), abort(), the main thread's pthread_exit while others
  *					go on
+ *	exec				this program again
  *
  * Each has functions of its own for a stack: at_NAME. Answers {"ok": 1}.
  */
@@ -182,6 +183,8 @@ int main(void)
 			exit(5);
 		if (!strcmp(line, "abort"))
 			abort();
+		if (!strcmp(line, "exec"))
+			execl("/proc/self/exe", "loser", NULL);
 		if (!strcmp(line, "leave"))
 			pthread_exit(NULL);
 		obey(line);

@@ -44,6 +44,9 @@ static void what_comes_back_is_not_lost_for_good(void **state)
 	assert_true(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 3, .back = 3 }));
 	assert_false(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 1000, .back = 50 }));
 	assert_true(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 1000, .back = 51 }));
+	/* unless ten times as many are lost meanwhile */
+	assert_true(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 300, .back = 23, .blocks = 229 }));
+	assert_false(loss_is_doubtful(&(struct loss_sum){ .before_blocks = 300, .back = 23, .blocks = 230 }));
 }
 
 static void put(struct loss *l, size_t n, uint64_t size)

@@ -215,6 +215,37 @@ static void what_is_lost_may_be_others(void **state)
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
 }
 
+/*
+ * The kernel's probes have found that of 300 blocks which the process has lost in half a minute 90 are this stack's, of
+ * 48 bytes each. No trap need have seen it.
+ */
+static void what_probes_have_found_stays(void **state)
+{
+	const struct fact_losing losing = { 12, 9, 30000000, 90, 60, 120, 90 * 48 };
+	struct fact_sample s = { .losing = losing };
+	struct summary_sample out = judged(&s, 1), sum;
+
+	(void)state;
+	assert_int_equal(out.survival.kind, SURVIVAL_STAYS);
+	assert_true(out.by_probes && out.probed == 12 && out.probed_lost == 9 && !out.seen);
+	assert_near(out.kept_blocks.value, 180);
+	assert_near(out.kept_blocks.low, 120);
+	assert_near(out.kept_blocks.high, 240);
+	assert_near(out.kept_bytes.value, 180 * 56);
+	/* that too few were found is not enough */
+	s.losing.blocks = s.losing.least = s.losing.most = s.losing.bytes = 0;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
+	/* what samples show, they show for what is not lost, too */
+	s = by_chance(600, 600);
+	follow(&s, 100, 11);
+	s.losing = losing;
+	assert_false(judged(&s, 1).by_probes);
+	assert_near(judged(&s, 1).kept_blocks.value, 60);
+	sampled_sum((const struct summary_sample[]){ out, out }, 2, &sum);
+	assert_true(sum.by_probes && sum.probed == 24 && sum.survival.kind == SURVIVAL_STAYS);
+	assert_near(sum.kept_blocks.value, 360);
+}
+
 /* Two groups of which one is known to leak by what is lost are one that is. */
 static void what_is_lost_in_several_processes(void **state)
 {
@@ -452,6 +483,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_stays),
 		cmocka_unit_test(what_is_lost_may_be_others),
 		cmocka_unit_test(what_is_lost_in_several_processes),
+		cmocka_unit_test(what_probes_have_found_stays),
 		cmocka_unit_test(several_stacks),
 		cmocka_unit_test(a_part_of_a_site),
 		cmocka_unit_test(what_goes_is_not_kept),

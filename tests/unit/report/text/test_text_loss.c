@@ -114,6 +114,15 @@ static void no_block_was_lost(void **state)
 	assert_line("no block was lost in 30s: what grows, if anything does, is still pointed to\n");
 }
 
+/* All that such a group loses is lost. */
+static void probes_have_found_a_part(void **state)
+{
+	(void)state;
+	add(150, 0);
+	sample.by_probes = true;
+	assert_line(LOST "the groups that leak explain about 25% of it" REST);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +133,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(with_hidden_groups_nothing_is_explained, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_reachable_explains_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(no_block_was_lost, begin, end),
+		cmocka_unit_test_setup_teardown(probes_have_found_a_part, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

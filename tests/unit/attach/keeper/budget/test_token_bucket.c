@@ -180,6 +180,29 @@ static void times_of_all_sizes(void **state)
 	assert_in_range(token_bucket_level(&s, START + S), (3333333 + 6600000), (3333334 + 6666667));
 }
 
+/* The half is spent by others, in the same ten seconds. */
+static void a_shared_promise(void **state)
+{
+	uint64_t now = START;
+
+	(void)state;
+	begin(10000);
+	token_bucket_share(&s, 5000, now);
+	assert_int_equal(s.capacity_ns, 100 * MS / 2 / 3);
+	assert_int_equal(token_bucket_level(&s, now), s.capacity_ns);
+	for (; now < START + 60 * S; now += 10 * MS)
+		if (token_bucket_level(&s, now) >= (int64_t)MS)
+			take(MS, now);
+	assert_true(worst_ten() <= 50 * MS && sum_of_all() > 60 * 100 * MS / 10 / 4);
+	assert_true(token_bucket_room(&s, now) >= 50 * (int64_t)MS);
+	/* what others spend is of no account for the bucket, but of the promise */
+	const int64_t level = token_bucket_level(&s, now), room = token_bucket_room(&s, now);
+
+	token_bucket_note(&s, 40 * MS, now);
+	assert_int_equal(token_bucket_level(&s, now), level);
+	assert_int_equal(token_bucket_room(&s, now), room - 40 * (int64_t)MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +212,7 @@ int main(void)
 		cmocka_unit_test(worst_is_told),
 		cmocka_unit_test(debts),
 		cmocka_unit_test(times_of_all_sizes),
+		cmocka_unit_test(a_shared_promise),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
