@@ -49,7 +49,7 @@ struct loss_probes {
 	size_t nplanned, room;
 	size_t searched;		/* modules */
 	uint32_t nsites;		/* probed now: the numbers below that */
-	uint64_t runs;			/* of the probes' programs, so far */
+	uint64_t runs, unaccounted;	/* of the probes' programs, so far */
 	uint64_t unnoted_ns, noted_ns;	/* of their cost; when it was noted last */
 	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
@@ -263,7 +263,7 @@ static int take(struct loss_probes *p, const struct record_hit *hit)
 		return 0;
 	r = backtrace_by_others(p->of.backtrace, p->slices, hit, s, &frames, &number);
 	if (r == 0)
-		r = loss_blocks_add(&p->blocks, rule->family, p->of.known_as(p->of.ctx, number), addr, size);
+		r = loss_blocks_add(&p->blocks, rule->family, number, addr, size);
 	return r;
 }
 
@@ -317,6 +317,15 @@ static void note_cost(struct loss_probes *p, uint64_t now_ns)
 		log_verbose("the keeper did not take note that probes took %" PRId64 " ns", ns);
 }
 
+/* Did programs run at probes that left neither a record nor a reason why there is none? Once all is read. */
+static bool is_unaccounted(struct loss_probes *p)
+{
+	const uint64_t before = p->unaccounted;
+
+	p->unaccounted = uprobe_unaccounted(p->link.uprobe);
+	return p->unaccounted > before;
+}
+
 static void take_out(struct loss_probes *p)
 {
 	if (p->state != PROBES_MADE && p->state != PROBES_OVER)
@@ -326,7 +335,7 @@ static void take_out(struct loss_probes *p)
 	loss_windows_close(&p->windows, clock_ns());
 	p->unnoted_ns += cost_since(p);
 	note_cost(p, clock_ns());
-	p->missed |= read_records(p, NEVER_NS) < 0;
+	p->missed |= read_records(p, NEVER_NS) < 0 || is_unaccounted(p);
 	uprobe_forget(p->link.uprobe, 0, p->nsites);
 	p->nsites = 0;
 	p->state = PROBES_REST;

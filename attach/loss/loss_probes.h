@@ -41,9 +41,6 @@ struct loss_probes_of {
 	struct planting *planting;	/* modules, rules; where to read the target's memory */
 	struct backtrace *backtrace;
 	uint32_t ppm;			/* of the time: their part of the budget */
-	/* the number under which the stack number @number is known to those who have it by another way */
-	uint32_t (*known_as)(void *ctx, uint32_t number);
-	void *ctx;
 };
 
 /*

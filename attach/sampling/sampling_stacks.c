@@ -279,23 +279,45 @@ bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct samp
 	return false;
 }
 
+/* The same stack may be known by several numbers. */
+static void add_losing(struct fact_losing *to, const struct fact_losing *its)
+{
+	to->seen += its->seen;
+	to->lost += its->lost;
+	to->over_us = its->over_us;
+	to->blocks += its->blocks;
+	to->least += its->least;
+	to->most += its->most;
+	to->bytes += its->bytes;
+}
+
+static struct sampling_other *other_of(struct sampling_stacks *s, uint32_t family, uint32_t number)
+{
+	for (size_t i = 0; i < s->nothers; i++)
+		if (s->others[i].number == number)
+			return &s->others[i];
+	if (grow_for(&s->others, s->nothers, &s->others_room, sizeof(*s->others)) < 0)
+		return NULL;
+	s->others[s->nothers] = (struct sampling_other){ .family = family, .number = number };
+	return &s->others[s->nothers++];
+}
+
 int sampling_stacks_losing(struct sampling_stacks *s, uint32_t family, uint32_t number,
 			   const struct fact_losing *its)
 {
 	const uint32_t *known = addrmap_get(&s->by_number, number);
+	struct sampling_other *other;
 
 	if (known) {
-		s->all[*known].losing = *its;
+		add_losing(&s->all[*known].losing, its);
 		s->all[*known].changed = true;
 		return 0;
 	}
 	/* that it was seen says nothing more, if none is lost */
-	if (!its->lost)
-		return 0;
-	if (grow_for(&s->others, s->nothers, &s->others_room, sizeof(*s->others)) < 0)
-		return -ENOMEM;
-	s->others[s->nothers++] = (struct sampling_other){ family, number, *its };
-	return 0;
+	other = its->lost ? other_of(s, family, number) : NULL;
+	if (other)
+		add_losing(&other->its, its);
+	return its->lost && !other ? -ENOMEM : 0;
 }
 
 void sampling_stacks_steps(const struct sampling_stack *stack, struct survival_step out[SURVIVAL_STEPS])

@@ -301,7 +301,6 @@ static void begin_with(struct unwind_stack *st, uint32_t drop, taddr returned)
 static int number_of(struct backtrace *b, const struct record_hit *hit, const struct start *start,
 		     const struct backtrace_frames *which, uint32_t tag, struct unwind_stack *st, uint32_t *number)
 {
-	count(b, st);
 	drop_scripts(st);
 	if (scripts_put(&b->scripts, hit, walk_depth(b, start), st) < 0)
 		return -ENOMEM;
@@ -320,6 +319,7 @@ int backtrace_of(struct backtrace *b, const struct record_hit *hit, const struct
 		return -ENOMEM;
 	find_start(hit, s, which->skip, &start);
 	walk(b, hit, &start, &st);
+	count(b, &st);
 	return number_of(b, hit, &start, which, tagged, &st, number);
 }
 

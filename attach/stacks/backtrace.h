@@ -90,7 +90,7 @@ must_check int backtrace_of(struct backtrace *b, const struct record_hit *hit, c
 
 /*
  * The same for a hit that another engine has recorded than that of @b's shared mapping: what is learned of its thread's
- * stack is learned in @slices.
+ * stack is learned in @slices. Stacks that are cut are not counted: they say whose a block is, and no more.
  */
 must_check int backtrace_by_others(struct backtrace *b, struct slice_size *slices, const struct record_hit *hit,
 				   const struct site *s, const struct backtrace_frames *which, uint32_t *number);

@@ -17,13 +17,6 @@
 #define PROBES_PART 3		/* of a budget, two parts in so many: they see a hundred times as many calls as stops do */
 #define LIMIT_NS 1000000000ull
 
-static uint32_t known_as(void *ctx, uint32_t number)
-{
-	struct session *s = ctx;
-
-	return sampling_known_as(s->sampling, number);
-}
-
 uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy)
 {
 	const uint64_t next_ns = loss_probes_turn(s->probes, now_ns);
@@ -77,7 +70,7 @@ bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 	const uint32_t samples_ppm = s->opt->budget_ppm / PROBES_PART;
 	const struct loss_probes_of of = {
 		.pid = s->at.target.pid, .keeper = &s->at.link, .planting = s->planting, .backtrace = s->backtrace,
-		.ppm = s->opt->budget_ppm - samples_ppm, .known_as = known_as, .ctx = s,
+		.ppm = s->opt->budget_ppm - samples_ppm,
 	};
 	const char *barred = bars(s);
 	char why[256] = "";
@@ -138,7 +131,8 @@ void session_probes_end(struct session *s, const struct loss *lost, uint64_t ove
 		nseen += stack->its.seen;
 		nlost += stack->its.lost;
 		stack->its.over_us = over_us;
-		r = sampling_losing(s->sampling, stack->family, stack->number, &stack->its);
+		r = sampling_losing(s->sampling, stack->family, sampling_known_as(s->sampling, stack->number),
+				    &stack->its);
 	}
 	s->tally->out_of_memory |= r < 0;
 	note_windows(s, nseen, nlost, time_us);

@@ -54,8 +54,10 @@ function estimateFacts(g) {
 	return [...fact("leaks a minute", intervalText(e.leaked_bytes_per_minute, size)),
 		...fact("blocks a minute", intervalText(e.leaked_blocks_per_minute, count)),
 		...fact("allocations a minute", intervalText(g.allocs_per_minute, count) + (e.at_least ? ", or more: calls come in bunches" : "")),
-		...fact("seen", `${count(g.seen)}, ${percent(e.share_seen, 1)} of all`),
+		...fact("seen", g.seen ? `${count(g.seen)}, ${percent(e.share_seen, 1)} of all` : ""),
 		...fact("still live", e.followed_to_share_age ? `${share(e.share_live)} after ${seconds(e.share_age_s)}, of ${things(e.followed_to_share_age, "tracked block")}` : ""),
+		...fact("lost at the end", e.searched ? `${count(e.lost)} of ${things(e.searched, "tracked block")}` : ""),
+		...fact("lost, of those that the kernel's probes saw", e.probed ? `${count(e.probed_lost)} of ${things(e.probed, "block")}` : ""),
 		...fact("not known because of", g.why_unknown && visible(g.why_unknown)),
 		...fact("half are freed after", e.half_s === null ? "" : seconds(e.half_s))];
 }

@@ -14,6 +14,7 @@
 #define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
 #define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
 #define CHUNK_HEAD 8	/* what glibc adds to a block */
+#define NOT_FREED_SOON 0.9	/* of the blocks of such a stack so large a part is live, at least */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
 
@@ -244,6 +245,21 @@ static bool probes_decide(const struct sampled *s, const struct summary_sample *
 	return s->losing.value > 0 && (its->survival.kind != SURVIVAL_STAYS || its->by_lost);
 }
 
+/*
+ * A part of the blocks is freed soon, and of those that the kernel's probes have seen fewer are lost than of the tracked
+ * ones stay, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
+ * later than it was allocated would be there until then.
+ */
+static bool probes_contradict(const struct summary_sample *its)
+{
+	double unused, most;
+
+	if (!its->probed || !its->lost || its->survival.share > NOT_FREED_SOON)
+		return false;
+	quantile_share((double)its->probed_lost, (double)its->probed, &unused, &most);
+	return most < its->survival.low;
+}
+
 static void conclude_by_probes(const struct sampled *s, struct summary_sample *out)
 {
 	out->by_probes = true;
@@ -277,6 +293,8 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 	judge_kept(s, out);
 	if (probes_decide(s, out))
 		conclude_by_probes(s, out);
+	else if (out->survival.kind == SURVIVAL_STAYS && probes_contradict(out))
+		sampled_doubt(out, SURVIVAL_OTHERS);
 }
 
 /* Which conclusion decides where those of several processes differ: the first one. */

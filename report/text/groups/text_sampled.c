@@ -214,22 +214,31 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 	strbuf_putc(sb, '\n');
 }
 
+static void put_size_each(struct strbuf *sb, const struct summary_sample *its)
+{
+	words_amount(sb, its->bytes_each - CHUNK_HEAD, false);
+	strbuf_puts(sb, " each (");
+	words_amount(sb, its->bytes_each, false);
+	strbuf_puts(sb, " of memory)");
+}
+
 static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)
 {
+	strbuf_puts(sb, "    ");
+	if (!its->seen) {
+		put_size_each(sb, its);
+		strbuf_puts(sb, "; how often it allocates is not known, as no trap saw it\n");
+		return;
+	}
 	if (words_rate_known(its)) {
-		strbuf_puts(sb, "    allocates ");
+		strbuf_puts(sb, "allocates ");
 		words_estimate(sb, &its->allocs, true);
-	} else if (!its->seen) {
-		strbuf_puts(sb, "    how often it allocates is not known, as no trap of ours saw it");
 	} else {
-		strbuf_puts(sb, "    how often it allocates is not known, as no round of its trap has ended");
+		strbuf_puts(sb, "how often it allocates is not known, as no round of its trap has ended");
 	}
 	if (!part->plain) {
 		strbuf_puts(sb, ", ");
-		words_amount(sb, its->bytes_each - CHUNK_HEAD, false);
-		strbuf_puts(sb, " each (");
-		words_amount(sb, its->bytes_each, false);
-		strbuf_puts(sb, " of memory)");
+		put_size_each(sb, its);
 	}
 	strbuf_putc(sb, '\n');
 }

@@ -246,6 +246,34 @@ static void what_probes_have_found_stays(void **state)
 	assert_near(sum.kept_blocks.value, 360);
 }
 
+/* Blocks of which a half is freed soon, and the rest seems to stay, and is lost: are these its own? */
+static void what_probes_have_seen_contradicts(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+
+	(void)state;
+	follow(&s, 100, 11);
+	for (unsigned i = 1; i < 11; i++)
+		s.steps[i].at_risk = 60;
+	s.steps[0].gone = 40;
+	s.searched = s.lost = 50;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s.losing.seen = 100;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_OTHERS);
+	/* they are: only less than three were found to be, or of too few */
+	s.losing.lost = 50;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s.losing = (struct fact_losing){ .seen = 2 };
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	/* none is freed soon: they may be lost later than a window lasts */
+	s = by_chance(600, 600);
+	follow(&s, 100, 11);
+	s.searched = s.lost = 50;
+	s.losing.seen = 100;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+}
+
 /* Two groups of which one is known to leak by what is lost are one that is. */
 static void what_is_lost_in_several_processes(void **state)
 {
@@ -484,6 +512,7 @@ int main(void)
 		cmocka_unit_test(what_is_lost_may_be_others),
 		cmocka_unit_test(what_is_lost_in_several_processes),
 		cmocka_unit_test(what_probes_have_found_stays),
+		cmocka_unit_test(what_probes_have_seen_contradicts),
 		cmocka_unit_test(several_stacks),
 		cmocka_unit_test(a_part_of_a_site),
 		cmocka_unit_test(what_goes_is_not_kept),
