@@ -198,7 +198,7 @@ static size_t count_of(const struct loss *lost, uint64_t size, size_t *at)
 	return *at - from;
 }
 
-int loss_blocks_judge(struct loss_blocks *b, const struct loss *lost)
+int loss_blocks_sum(struct loss_blocks *b, const struct loss *lost)
 {
 	size_t next, at = 0;
 	const int r = confirm(b, lost);

@@ -6,7 +6,7 @@
  *	add		a block, by stack. If there was one at its address already, that one was freed
  *	find		the process was copied while all such allocations were seen: which of these blocks are lost in
  *			the copy? Those that were seen are not kept longer
- *	judge		at the end: which of those are lost still, and by that, how much of all that the process has
+ *	sum		at the end: which of those are lost still, and by that, how much of all that the process has
  *			lost is each stack's
  *
  * What has the address of a block in the copy is that block, since no allocation was missed. A block that was allocated
@@ -14,8 +14,8 @@
  * whose fate a later copy shows.
  *
  * Of each size it is known how many blocks the whole process has lost, and of those that were found, by how many each
- * stack has allocated them: so large a part of all is its. One that is not lost any more at the end was pointed to from
- * where a copy does not show it: a stack of which there are such is not judged.
+ * stack has allocated them: so large a part of all is its. One that is not lost any more at the end was pointed to from where
+ * a copy does not show it: of a stack with such blocks nothing is concluded.
  */
 #ifndef MM_LOSS_BLOCKS_H
 #define MM_LOSS_BLOCKS_H
@@ -37,7 +37,7 @@ struct loss_stack {
 	uint32_t number, family;
 	uint64_t added;			/* blocks that are kept at present, and such that were freed */
 	uint64_t back;			/* were lost in a copy, and are not lost at the end */
-	struct fact_losing its;		/* all but over_us; valid after loss_blocks_judge */
+	struct fact_losing its;		/* all but over_us; valid after loss_blocks_sum */
 	double blocks, below, above;	/* of this: not rounded, and how far the interval reaches */
 };
 
@@ -69,6 +69,6 @@ must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost);
 void loss_blocks_drop(struct loss_blocks *b);
 
 /* @lost: all that was lost meanwhile, by size (as loss_between leaves it). Once. 0 or -ENOMEM. */
-must_check int loss_blocks_judge(struct loss_blocks *b, const struct loss *lost);
+must_check int loss_blocks_sum(struct loss_blocks *b, const struct loss *lost);
 
 #endif

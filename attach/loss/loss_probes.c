@@ -54,7 +54,7 @@ struct loss_probes {
 	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
 	unsigned failed;		/* windows in a row without a copy */
-	bool missed;			/* an allocation in the present window: who has its address is not known */
+	bool missed;			/* an allocation in the present window: whose its address is, is not known */
 	bool stopped;
 };
 

@@ -2,8 +2,8 @@
 /*
  * loss_probes: which code allocates the blocks that the process loses.
  *
- * In a watch with a budget, two copies of the process show of which sizes it loses blocks (loss.h), but not who
- * allocates them: of a thousand calls the keeper's traps see one or two, for a stop costs a hundred times as much as a
+ * In a watch with a budget, two copies of the process show of which sizes it loses blocks (loss.h), but not which
+ * code allocates them: of a thousand calls the keeper's traps see one or two, for a stop costs a hundred times as much as a
  * probe of the kernel's (attach/uprobe). So where these can be had, the functions that allocate are probed for short
  * times (loss_windows.h), and each block of such a size is recorded, with its stack; of other sizes nothing is.
  *

@@ -4,7 +4,7 @@
  *
  * Probes that are made for a moment, and whose cost is watched, must not stay while mmattach is stopped (SIGSTOP), or
  * gets no processor for seconds. So a child of ours makes them, and has their file descriptors alone. It ends, and the
- * kernel takes the probes out, when it is told to, when mmattach has ended, or when the lease was not renewed in time.
+ * kernel takes the probes out, when it is asked to, when mmattach has ended, or when the lease was not renewed in time.
  */
 #ifndef MM_UPROBE_LEASE_H
 #define MM_UPROBE_LEASE_H

@@ -124,7 +124,7 @@ void session_probes_end(struct session *s, const struct loss *lost, uint64_t ove
 	/* the last window lasted until the copy, in which these were lost */
 	r = loss_blocks_find(b, lost);
 	if (r == 0)
-		r = loss_blocks_judge(b, lost);
+		r = loss_blocks_sum(b, lost);
 	for (size_t i = 0; r == 0 && i < b->n; i++) {
 		struct loss_stack *stack = &b->stacks[i];
 

@@ -215,9 +215,14 @@ bool words_mostly_freed(const struct survival *v)
 	return v->half_s > 0 && v->share > SURVIVAL_CHANCE;
 }
 
-/* Not if there is neither an upper end nor a counted hit: then the trap has had no exposure that counts. */
+/*
+ * Not if there is neither an upper end nor a counted hit: then the trap has had no exposure that counts. Nor if only the
+ * kernel's probes have seen it.
+ */
 bool words_rate_known(const struct summary_sample *its)
 {
+	if (its->by_probes && !its->seen)
+		return false;
 	return isfinite(its->allocs.high) || its->allocs.value > 0;
 }
 

@@ -56,7 +56,7 @@ static void judge(void)
 	struct loss_sum sum;
 
 	loss_between(&none, &lost, &sum);
-	assert_int_equal(loss_blocks_judge(&b, &lost), 0);
+	assert_int_equal(loss_blocks_sum(&b, &lost), 0);
 }
 
 /* A stack that frees its blocks, whose addresses the leak gets: while all is seen, the last one that got it has it. */
