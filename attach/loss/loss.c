@@ -19,6 +19,17 @@ int loss_add(struct loss *l, taddr addr, uint64_t size)
 	return 0;
 }
 
+int loss_copy(const struct loss *from, struct loss *to)
+{
+	*to = (struct loss){ 0 };
+	for (size_t i = 0; i < from->n; i++)
+		if (loss_add(to, from->lost[i].addr, from->lost[i].size) < 0) {
+			loss_fini(to);
+			return -ENOMEM;
+		}
+	return 0;
+}
+
 static void sort(struct loss *l)
 {
 	if (l->n)

@@ -43,7 +43,10 @@ struct loss_sum {
 /* 0 or -ENOMEM. */
 must_check int loss_add(struct loss *l, taddr addr, uint64_t size);
 
-/* Sorts both. */
+/* 0 or -ENOMEM. */
+must_check int loss_copy(const struct loss *from, struct loss *to);
+
+/* Sorts both, and leaves only what is new in @later, by size. */
 void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
 
 /* Do blocks come back, so that what is found lost is not lost for good in this process? */

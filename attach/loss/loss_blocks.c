@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "report/sampling/quantile.h"
@@ -17,8 +18,11 @@
 #define ROUNDED 40u
 #define ROUNDED_PART 4u
 
-struct loss_block {
-	uint64_t size;			/* as asked for */
+#define TWICE 2u	/* and so many were found lost in an earlier copy than the last one */
+#define SETTLED_NS 1000000000ull
+
+struct kept {
+	uint64_t size, at_ns;
 	uint64_t stack;			/* index */
 };
 
@@ -29,11 +33,12 @@ uint64_t loss_blocks_least_request(uint64_t usable)
 	return usable > more ? usable - more : 0;
 }
 
-void loss_blocks_init(struct loss_blocks *b)
+void loss_blocks_init(struct loss_blocks *b, const uint64_t *sizes, size_t n)
 {
-	*b = (struct loss_blocks){ 0 };
+	*b = (struct loss_blocks){ .nsizes = n < LOSS_SIZES ? n : LOSS_SIZES };
+	memcpy(b->sizes, sizes, b->nsizes * sizeof(*sizes));
 	addrmap_init(&b->by_number, sizeof(uint32_t));
-	addrmap_init(&b->blocks, sizeof(struct loss_block));
+	addrmap_init(&b->blocks, sizeof(struct kept));
 }
 
 void loss_blocks_fini(struct loss_blocks *b)
@@ -60,51 +65,69 @@ static struct loss_stack *stack_of(struct loss_blocks *b, uint32_t family, uint3
 	return &b->stacks[*index - 1];
 }
 
-int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, taddr addr, uint64_t size)
+int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, const struct loss_block *its)
 {
-	struct loss_block its = { .size = size };
+	struct kept kept = { .size = its->size, .at_ns = its->at_ns };
 	struct loss_stack *stack;
 
-	if (!addrmap_get(&b->blocks, addr) && addrmap_count(&b->blocks) >= LOSS_BLOCKS_MOST)
+	if (!addrmap_get(&b->blocks, its->addr) && addrmap_count(&b->blocks) >= LOSS_BLOCKS_MOST)
 		return 0;
 	stack = stack_of(b, family, number);
 	if (!stack)
 		return -ENOMEM;
-	its.stack = (uint64_t)(stack - b->stacks);
+	kept.stack = (uint64_t)(stack - b->stacks);
 	stack->added++;
-	return addrmap_put(&b->blocks, addr, &its);
+	return addrmap_put(&b->blocks, its->addr, &kept);
 }
 
 /* --- in a copy --- */
 
-/* Else it is another one, of a size that is not recorded. */
-static bool may_be(const struct loss_block *its, uint64_t usable)
+/* Blocks of other sizes are not recorded: one may have the address by then. */
+static bool is_looked_for(const struct loss_blocks *b, uint64_t usable)
+{
+	for (size_t i = 0; i < b->nsizes; i++)
+		if (b->sizes[i] == usable)
+			return true;
+	return false;
+}
+
+static bool may_be(const struct kept *its, uint64_t usable)
 {
 	return its->size <= usable && its->size >= loss_blocks_least_request(usable);
 }
 
-static int find_one(struct loss_blocks *b, const struct block *lost)
+static int find_one(struct loss_blocks *b, const struct block *lost, uint64_t before_ns, bool last)
 {
-	const struct loss_block *its = addrmap_get(&b->blocks, lost->addr);
+	const struct kept *its = is_looked_for(b, lost->size) ? addrmap_get(&b->blocks, lost->addr) : NULL;
 
-	if (!its || !may_be(its, lost->size))
+	if (!its || !may_be(its, lost->size) || its->at_ns > before_ns)
 		return 0;
 	if (grow_for(&b->found, b->nfound, &b->found_room, sizeof(*b->found)) < 0)
 		return -ENOMEM;
-	b->found[b->nfound++] = (struct loss_found){ lost->addr, lost->size, (uint32_t)its->stack };
+	b->found[b->nfound++] = (struct loss_found){ lost->addr, lost->size, (uint32_t)its->stack, last };
 	return 0;
 }
 
-int loss_blocks_find(struct loss_blocks *b, const struct loss *lost)
+static int find_all(struct loss_blocks *b, const struct loss *lost, uint64_t before_ns, bool last)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < lost->n; i++)
-		r = find_one(b, &lost->lost[i]);
+		r = find_one(b, &lost->lost[i], before_ns, last);
 	for (size_t i = 0; i < b->n; i++)
 		b->stacks[i].its.seen += b->stacks[i].added;
 	loss_blocks_drop(b);
 	return r;
+}
+
+int loss_blocks_find(struct loss_blocks *b, const struct loss *lost)
+{
+	return find_all(b, lost, UINT64_MAX, false);
+}
+
+int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)
+{
+	return find_all(b, lost, at_ns > SETTLED_NS ? at_ns - SETTLED_NS : 0, true);
 }
 
 void loss_blocks_drop(struct loss_blocks *b)
@@ -124,35 +147,57 @@ static int by_size(const void *pa, const void *pb)
 				    (a->stack > b->stack) - (a->stack < b->stack);
 }
 
-/* Keep those that are lost still. 0 or -ENOMEM. */
-static int confirm(struct loss_blocks *b, const struct loss *lost)
+struct last_found {
+	uint64_t size;			/* as it is lost at the end */
+	uint64_t found;			/* index + 1 of the last one that was found there */
+};
+
+/* What is lost at the end, by address. 0 or -ENOMEM. */
+static int read_last(const struct loss *lost, struct addrmap *out)
 {
-	struct addrmap sizes;
-	size_t kept = 0;
 	int r = 0;
 
-	addrmap_init(&sizes, sizeof(uint64_t));
 	for (size_t i = 0; r == 0 && i < lost->n; i++)
-		r = addrmap_put(&sizes, lost->lost[i].addr, &lost->lost[i].size);
-	for (size_t i = 0; r == 0 && i < b->nfound; i++) {
-		const struct loss_found *f = &b->found[i];
-		const uint64_t *size = addrmap_get(&sizes, f->addr);
+		r = addrmap_put(out, lost->lost[i].addr, &(struct last_found){ .size = lost->lost[i].size });
+	return r;
+}
 
-		if (size && *size == f->size) {
-			b->stacks[f->stack].its.lost++;
-			b->found[kept++] = *f;
+/* Keep those that are lost still. Of two at one address the first one was freed. 0 or -ENOMEM. */
+static int confirm(struct loss_blocks *b, const struct loss *lost)
+{
+	struct last_found *at;
+	struct addrmap last;
+	size_t kept = 0;
+	int r;
+
+	addrmap_init(&last, sizeof(struct last_found));
+	r = read_last(lost, &last);
+	for (size_t i = 0; r == 0 && i < b->nfound; i++) {
+		at = addrmap_get(&last, b->found[i].addr);
+		if (at)
+			at->found = i + 1;
+	}
+	for (size_t i = 0; r == 0 && i < b->nfound; i++) {
+		const struct loss_found f = b->found[i];
+		struct loss_stack *stack = &b->stacks[f.stack];
+
+		at = addrmap_get(&last, f.addr);
+		if (at && at->size == f.size && at->found == i + 1) {
+			stack->its.lost++;
+			stack->twice += !f.last;
+			b->found[kept++] = f;
 		} else {
-			b->stacks[f->stack].back++;
+			stack->back++;
 		}
 	}
-	b->nfound = kept;
-	addrmap_fini(&sizes);
+	b->nfound = r == 0 ? kept : b->nfound;
+	addrmap_fini(&last);
 	return r;
 }
 
 static bool decides(const struct loss_stack *s)
 {
-	return s->its.lost >= ENOUGH && s->back <= s->its.lost / BACK_PART;
+	return s->its.lost >= ENOUGH && s->twice >= TWICE && s->back <= s->its.lost / BACK_PART;
 }
 
 /* @n of the @found lost blocks of that size are its, so of @all as large a part. */

@@ -37,6 +37,7 @@ struct loss_stack {
 	uint32_t number, family;
 	uint64_t added;			/* blocks that are kept at present, and such that were freed */
 	uint64_t back;			/* were lost in a copy, and are not lost at the end */
+	uint64_t twice;			/* of those that are lost: in an earlier copy, too, and not in the last one only */
 	struct fact_losing its;		/* all but over_us; valid after loss_blocks_sum */
 	double blocks, below, above;	/* of this: not rounded, and how far the interval reaches */
 };
@@ -45,9 +46,12 @@ struct loss_found {
 	taddr addr;
 	uint64_t size;			/* usable */
 	uint32_t stack;			/* index */
+	bool last;			/* found in the last copy */
 };
 
 struct loss_blocks {
+	uint64_t sizes[LOSS_SIZES];	/* usable: of these blocks are looked for */
+	size_t nsizes;
 	struct loss_stack *stacks;
 	size_t n, room;
 	struct addrmap by_number;	/* stack -> index + 1 */
@@ -56,14 +60,28 @@ struct loss_blocks {
 	size_t nfound, found_room;
 };
 
-void loss_blocks_init(struct loss_blocks *b);
+void loss_blocks_init(struct loss_blocks *b, const uint64_t *sizes, size_t n);
 void loss_blocks_fini(struct loss_blocks *b);
 
-/* Stack @number of family @family has allocated @size bytes at @addr. 0 or -ENOMEM. */
-must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, taddr addr, uint64_t size);
+/* Stack @number of family @family has allocated a block. 0 or -ENOMEM. */
+struct loss_block {
+	taddr addr;
+	uint64_t size;			/* as asked for */
+	uint64_t at_ns;
+};
+
+must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number,
+			       const struct loss_block *its);
 
 /* The blocks that are kept: @lost are those that are lost in the copy. 0 or -ENOMEM. */
 must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost);
+
+/*
+ * The same for the last copy of all, which was made at @at_ns: what is lost there is not seen to be so in a later one.
+ * So blocks that were allocated just before do not count: it may be that they are handed on by ways that a copy does not
+ * show.
+ */
+must_check int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns);
 
 /* There is no copy: nothing is known of the blocks that are kept. */
 void loss_blocks_drop(struct loss_blocks *b);

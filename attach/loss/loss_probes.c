@@ -11,6 +11,7 @@
 #include "attach/control/planting.h"
 #include "attach/loss/loss_windows.h"
 #include "attach/stacks/backtrace.h"
+#include "attach/target/linker.h"
 #include "attach/uprobe/uprobe_hits.h"
 #include "attach/uprobe/uprobe_lease.h"
 #include "attach/uprobe/uprobe_sample.h"
@@ -23,7 +24,7 @@
 #define FAILED_MOST 3			/* windows in a row without a copy: then there are no more */
 #define SLICE_BYTES 8192u		/* of a stack, at most: to copy them takes the thread's time, and space */
 #define READ_NS 2000000u		/* records are read for so long; then what the window costs is looked at again */
-#define LEASE_NS 1000000000ull		/* if we do not go on for so long, the probes go by themselves */
+#define LEASE_NS 250000000ull		/* if we do not go on for so long, the probes go by themselves */
 #define NEVER_NS UINT64_MAX
 
 struct planned {
@@ -49,7 +50,7 @@ struct loss_probes {
 	size_t nplanned, room;
 	size_t searched;		/* modules */
 	uint32_t nsites;		/* probed now: the numbers below that */
-	uint64_t runs, unaccounted;	/* of the probes' programs, so far */
+	uint64_t took_ns, unaccounted;	/* what the probes have cost; runs of their programs without a record; so far */
 	uint64_t unnoted_ns, noted_ns;	/* of their cost; when it was noted last */
 	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
@@ -117,7 +118,7 @@ int loss_probes_open(const struct loss_probes_of *of, const uint64_t *sizes, siz
 		p->work = CLOCK_MONOTONIC;
 	now = clocks_at(p, clock_ns());
 	loss_windows_init(&p->windows, of->ppm, &now);
-	loss_blocks_init(&p->blocks);
+	loss_blocks_init(&p->blocks, sizes, n);
 	p->noted_ns = now.now_ns;
 	p->slices = calloc(1, sizeof(*p->slices));
 	r = p->slices ? open_link(p, why, why_size) : -ENOMEM;
@@ -154,6 +155,16 @@ void loss_probes_windows(const struct loss_probes *p, unsigned *n, uint64_t *ns)
 	*ns = p->windows.lasted_ns;
 }
 
+bool loss_probes_are_there(const struct loss_probes *p)
+{
+	return p->state == PROBES_MADE || p->state == PROBES_OVER;
+}
+
+bool loss_probes_are_over(const struct loss_probes *p)
+{
+	return p->stopped;
+}
+
 /* --- where probes go --- */
 
 /* Is its block's address known to the reader, and is it memory? */
@@ -165,6 +176,28 @@ static bool is_wanted(const struct planting *plan, const struct rule *r)
 	return rule_allocates(r) && !f->refs && !f->ranges && uprobe_sample_choice(r, &c) == 0 && c.size;
 }
 
+static int add_planned(struct loss_probes *p, const struct module *m, const struct plan *its)
+{
+	int r = grow_for(&p->planned, p->nplanned, &p->room, sizeof(*p->planned));
+
+	if (r < 0)
+		return r;
+	p->planned[p->nplanned] = (struct planned){ .module = m, .site = its->sites[0] };
+	p->planned[p->nplanned++].site.rule = its->rule_index;
+	return 0;
+}
+
+/* What it allocates is not seen, and may have the address of a block that was: unless nothing calls it. */
+static bool is_unseen(const struct loss_probes *p, const struct plan *its)
+{
+	const struct planting *plan = p->of.planting;
+	const struct rule_family *f = &plan->set->families[its->rule->family];
+
+	return rule_allocates(its->rule) && !f->refs && !f->ranges && its->kind != PLAN_WRAPPER &&
+	       linker_binds(plan->modules, its->rule->name);
+}
+
+/* 0; -EOPNOTSUPP: not all that allocates can be probed; -ENOMEM. */
 static int plan_in(struct loss_probes *p, const struct module *m)
 {
 	const struct planting *plan = p->of.planting;
@@ -180,12 +213,11 @@ static int plan_in(struct loss_probes *p, const struct module *m)
 		const struct plan *its = &set.plans[i];
 
 		/* whose returns may not be probed is not seen: an exit may have a trap of the keeper's */
-		if (its->kind != PLAN_RETURNS || !is_wanted(plan, its->rule))
-			continue;
-		r = grow_for(&p->planned, p->nplanned, &p->room, sizeof(*p->planned));
-		if (r == 0) {
-			p->planned[p->nplanned] = (struct planned){ .module = m, .site = its->sites[0] };
-			p->planned[p->nplanned++].site.rule = its->rule_index;
+		if (its->kind == PLAN_RETURNS && is_wanted(plan, its->rule)) {
+			r = add_planned(p, m, its);
+		} else if (is_unseen(p, its)) {
+			log_verbose("%s in %s cannot be probed", its->function, m->name);
+			r = -EOPNOTSUPP;
 		}
 	}
 	plan_set_fini(&set);
@@ -210,7 +242,7 @@ static int plan_all(struct loss_probes *p)
 /* 0; -ENOENT: there is nothing to probe; -errno. */
 static int plant(struct loss_probes *p)
 {
-	uint32_t sites[SHARED_SITES], n = 0, planted = 0;
+	uint32_t sites[SHARED_SITES], n = 0;
 	int r = plan_all(p);
 
 	for (size_t i = 0; r == 0 && i < p->nplanned && n < SHARED_SITES; i++) {
@@ -223,27 +255,29 @@ static int plant(struct loss_probes *p)
 	}
 	if (r == 0 && n)
 		r = uprobe_lease_begin(&p->lease, p->link.uprobe, sites, n, LEASE_NS);
+	/* what is not probed is not seen */
 	for (uint32_t i = 0; r == 0 && i < n; i++)
-		planted += p->link.shared->plant_result[i] == 0;
+		r = p->link.shared->plant_result[i];
 	p->nsites = n;
-	return r < 0 ? r : planted ? 0 : -ENOENT;
+	return r < 0 ? r : n ? 0 : -ENOENT;
 }
 
 /* --- what they record --- */
 
 /* @choice: where the function has what it is asked for, and its result. */
-static bool block_of(const struct record_hit *hit, const struct uprobe_choice *choice, taddr *addr, uint64_t *size)
+static bool block_of(const struct record_hit *hit, const struct uprobe_choice *choice, struct loss_block *out)
 {
 	const unsigned load = choice->address - UPROBE_LOAD0;
 
 	if (choice->address == UPROBE_RESULT)
-		*addr = hit->regs.rax;
+		out->addr = hit->regs.rax;
 	else if (choice->address >= UPROBE_LOAD0 && load < SITE_LOADS && hit->loads_read & 1u << load)
-		*addr = hit->loads[load];
+		out->addr = hit->loads[load];
 	else
 		return false;
-	*size = hit->args[choice->size - 1] * (choice->times ? hit->args[choice->times - 1] : 1);
-	return *addr != 0;
+	out->size = hit->args[choice->size - 1] * (choice->times ? hit->args[choice->times - 1] : 1);
+	out->at_ns = hit->head.time_ns;
+	return out->addr != 0;
 }
 
 static int take(struct loss_probes *p, const struct record_hit *hit)
@@ -253,17 +287,16 @@ static int take(struct loss_probes *p, const struct record_hit *hit)
 	const struct site *s = &p->link.shared->sites[hit->head.site % SHARED_SITES];
 	const struct rule *rule = &plan->rules[s->rule];
 	struct uprobe_choice choice;
+	struct loss_block block;
 	uint32_t number;
-	uint64_t size;
-	taddr addr;
 	int r;
 
 	if (!(hit->head.flags & RECORD_CLOSES) || uprobe_sample_choice(rule, &choice) < 0 ||
-	    !block_of(hit, &choice, &addr, &size))
+	    !block_of(hit, &choice, &block))
 		return 0;
 	r = backtrace_by_others(p->of.backtrace, p->slices, hit, s, &frames, &number);
 	if (r == 0)
-		r = loss_blocks_add(&p->blocks, rule->family, number, addr, size);
+		r = loss_blocks_add(&p->blocks, rule->family, number, &block);
 	return r;
 }
 
@@ -272,6 +305,8 @@ static int read_one(struct loss_probes *p, const struct record *rec)
 	/* the addresses of blocks that are kept may be those of blocks that were not recorded */
 	if (rec->kind == RECORD_LOST)
 		loss_blocks_drop(&p->blocks);
+	/* a process in the target's memory allocates unseen */
+	p->missed |= rec->kind == RECORD_SHARERS && rec->value > 0;
 	return rec->kind == RECORD_HIT ? take(p, (const struct record_hit *)rec) : 0;
 }
 
@@ -288,6 +323,7 @@ static int read_records(struct loss_probes *p, uint64_t until_ns)
 		for (any = false; r == 0 && (rec = ring_peek(ring)); any = true) {
 			if (until_ns != NEVER_NS && clock_ns() >= until_ns)
 				return 0;
+			link_alive(p->of.keeper);
 			r = read_one(p, rec);
 			ring_consume(ring, rec);
 		}
@@ -297,13 +333,14 @@ static int read_records(struct loss_probes *p, uint64_t until_ns)
 
 /* --- windows --- */
 
-/* What the probes have cost since this was asked last. */
+/* What the probes have cost since this was asked last: to be noted. */
 static uint64_t cost_since(struct loss_probes *p)
 {
-	const uint64_t runs = uprobe_runs(p->link.uprobe), before = p->runs;
+	const uint64_t took_ns = uprobe_took_ns(p->link.uprobe), before_ns = p->took_ns;
 
-	p->runs = runs > before ? runs : before;
-	return (p->runs - before) * uprobe_cost(p->link.uprobe)->brief_ns;
+	p->took_ns = took_ns > before_ns ? took_ns : before_ns;
+	p->unnoted_ns += p->took_ns - before_ns;
+	return p->took_ns - before_ns;
 }
 
 /* The keeper has the account of all that the watch costs. */
@@ -311,10 +348,13 @@ static void note_cost(struct loss_probes *p, uint64_t now_ns)
 {
 	const int64_t ns = (int64_t)p->unnoted_ns;
 
-	p->unnoted_ns = 0;
 	p->noted_ns = now_ns;
-	if (ns && link_call(p->of.keeper, COMMAND_NOTE, ns, 0, NOTE_LIMIT_NS) < 0)
-		log_verbose("the keeper did not take note that probes took %" PRId64 " ns", ns);
+	if (!ns)
+		return;
+	/* one that it does not answer in time is carried out later */
+	if (link_call(p->of.keeper, COMMAND_NOTE, ns, 0, NOTE_LIMIT_NS) < 0)
+		log_verbose("the keeper did not take note in time that probes took %" PRId64 " ns", ns);
+	p->unnoted_ns = 0;
 }
 
 /* Did programs run at probes that left neither a record nor a reason why there is none? Once all is read. */
@@ -331,11 +371,10 @@ static void take_out(struct loss_probes *p)
 	if (p->state != PROBES_MADE && p->state != PROBES_OVER)
 		return;
 	uprobe_rest(p->link.uprobe);
-	uprobe_lease_end(&p->lease);
-	loss_windows_close(&p->windows, clock_ns());
-	p->unnoted_ns += cost_since(p);
+	p->missed |= !uprobe_lease_end(&p->lease);
+	loss_windows_close(&p->windows, clock_ns(), cost_since(p));
 	note_cost(p, clock_ns());
-	p->missed |= read_records(p, NEVER_NS) < 0 || is_unaccounted(p);
+	p->missed |= read_records(p, NEVER_NS) < 0 || is_unaccounted(p) || uprobe_lost_unsaid(p->link.uprobe);
 	uprobe_forget(p->link.uprobe, 0, p->nsites);
 	p->nsites = 0;
 	p->state = PROBES_REST;
@@ -370,7 +409,9 @@ static void begin_window(struct loss_probes *p)
 	r = plant(p);
 	p->state = PROBES_MADE;
 	loss_windows_open(&p->windows, clock_ns());
-	if (r < 0)
+	if (r == -ETIMEDOUT || r == -EAGAIN)
+		loss_probes_not_copied(p);
+	else if (r < 0)
 		give_up(p, r);
 	else
 		uprobe_begin(p->link.uprobe);
@@ -381,10 +422,14 @@ static void look(struct loss_probes *p, uint64_t now_ns)
 	const uint64_t cost_ns = cost_since(p);
 	int r;
 
-	p->unnoted_ns += cost_ns;
 	/* we were stopped, or got no processor: what was allocated since is not known */
-	p->missed |= !uprobe_lease_renew(&p->lease);
+	if (!uprobe_lease_renew(&p->lease)) {
+		loss_probes_not_copied(p);
+		return;
+	}
 	if (loss_windows_spend(&p->windows, now_ns, cost_ns)) {
+		/* before the pause, which may take what is left */
+		note_cost(p, now_ns);
 		p->state = PROBES_OVER;
 		return;
 	}
@@ -416,14 +461,16 @@ uint64_t loss_probes_turn(struct loss_probes *p, uint64_t now_ns)
 
 void loss_probes_meanwhile(struct loss_probes *p)
 {
-	uint64_t cost_ns;
-
+	/* the watch ends: it is the last copy */
+	if (p->state == PROBES_MADE) {
+		(void)cost_since(p);
+		note_cost(p, clock_ns());
+		p->state = PROBES_OVER;
+	}
 	if (p->state != PROBES_OVER)
 		return;
-	cost_ns = cost_since(p);
-	p->unnoted_ns += cost_ns;
-	p->missed |= !uprobe_lease_renew(&p->lease);
-	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_ns))
+	p->missed |= !uprobe_lease_renew(&p->lease) || read_records(p, clock_ns() + READ_NS / 4) < 0;
+	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_since(p)) && !p->missed)
 		return;
 	take_out(p);
 	p->missed = true;

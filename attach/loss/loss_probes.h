@@ -72,6 +72,12 @@ void loss_probes_stop(struct loss_probes *p);
 
 struct loss_blocks *loss_probes_blocks(struct loss_probes *p);
 
+/* Are there probes now? */
+bool loss_probes_are_there(const struct loss_probes *p);
+
+/* No more probes are made. */
+bool loss_probes_are_over(const struct loss_probes *p);
+
 /* How often there were probes, and for how long in all. */
 void loss_probes_windows(const struct loss_probes *p, unsigned *n, uint64_t *ns);
 

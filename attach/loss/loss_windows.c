@@ -5,6 +5,7 @@
 
 #define FIRST_LOOK_NS 1000000ull
 #define LONG_NS 4000000ull	/* without a look: the process may have been idle until then */
+#define LONGEST_NS 10000000000ull	/* of a window: what is lost in one copy is confirmed by a later one */
 #define ASK_AGAIN_NS 500000000ull
 #define RESERVE_PART 4		/* one part in so many of the bucket is for what comes until the probes are taken out */
 #define SPREAD_NS 3000000000ull	/* a window begins within so much time after it may, on average; within twice as much for sure */
@@ -69,7 +70,7 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 	level = (double)token_bucket_level(&w->bucket, now_ns);
 	w->cost_ns += ns;
 	level -= (double)w->bucket.capacity_ns / RESERVE_PART;
-	if (level <= 0)
+	if (level <= 0 || now_ns - w->opened_ns >= LONGEST_NS)
 		return true;
 	/* half of what is left, at the rate so far: that may become higher */
 	if (w->cost_ns)
@@ -85,8 +86,9 @@ bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns
 	return token_bucket_level(&w->bucket, now_ns) < -w->bucket.capacity_ns / RESERVE_PART;
 }
 
-void loss_windows_close(struct loss_windows *w, uint64_t now_ns)
+void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
+	token_bucket_take(&w->bucket, ns, now_ns);
 	w->open = false;
 	w->lasted_ns += now_ns - w->opened_ns;
 	w->next_ns = now_ns;

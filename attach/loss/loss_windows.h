@@ -6,8 +6,8 @@
  * That part is a token bucket (attach/keeper/budget/token_bucket.h). A window may begin when it is nearly full, and
  * ends when it is nearly empty. It begins at a random moment of the time that the process works (its CPU time), not of
  * all time: of a process that works in bursts a window that begins between two of them would end at the beginning of the
- * next one, each time. Where few calls are made, the bucket does not become empty, and the window goes on: then every
- * call is seen.
+ * next one, each time. Where few calls are made, the bucket does not become empty: then the window lasts ten
+ * seconds, and nearly every call is seen.
  *
  * What a call costs is known from the self-test of the probes. How often calls are made is not, so a window that has
  * begun is looked at every few milliseconds, the more often, the nearer its end is. What it costs until the process is
@@ -51,6 +51,8 @@ void loss_windows_open(struct loss_windows *w, uint64_t now_ns);
 bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns);
 /* It is over, but goes on until the process is copied, and has cost @ns more: is that too much? */
 bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns);
-void loss_windows_close(struct loss_windows *w, uint64_t now_ns);
+
+/* The probes are out; until then it has cost @ns more. */
+void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns);
 
 #endif

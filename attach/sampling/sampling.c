@@ -300,6 +300,16 @@ void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)
 	sampling_stacks_lost_sizes(&s->stacks, sizes, n);
 }
 
+void sampling_probed(struct sampling *s, bool there, uint64_t now_ns)
+{
+	if (there && !s->probed)
+		s->probed_ns[0] = s->looked_ns;
+	if (!there && s->probed)
+		s->probed_ns[1] = now_ns;
+	s->probed = there;
+	s->looked_ns = now_ns;
+}
+
 void sampling_share(struct sampling *s, uint32_t ppm)
 {
 	s->rounds.budget_ppm = s->parents.budget_ppm = ppm;

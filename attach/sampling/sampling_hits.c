@@ -238,6 +238,11 @@ static void count(struct sampling *s, struct sampling_site *site)
 	s->tally->events++;
 }
 
+static bool was_probed(const struct sampling *s, uint64_t at_ns)
+{
+	return s->probed_ns[0] && at_ns >= s->probed_ns[0] && (s->probed || at_ns <= s->probed_ns[1]);
+}
+
 void sampling_hit(struct sampling *s, const struct record_hit *hit)
 {
 	struct sampling_site *site = sampling_sites_at(&s->sites, hit->head.site);
@@ -249,6 +254,11 @@ void sampling_hit(struct sampling *s, const struct record_hit *hit)
 	site->passes++;
 	if (!hit->regs.rax)
 		return;
+	/* its caller is not on the stack, but the kernel's trampoline */
+	if (sampling_sites_is_exit(site) && was_probed(s, hit->head.time_ns)) {
+		(void)block_poll_taken(s->poll, hit->regs.rax, hit->head.time_ns);
+		return;
+	}
 	if (site->role == SAMPLING_TRIAL) {
 		s->tally->out_of_memory |=
 			sampling_parents_trial_hit(&s->parents, site - s->sites.all, hit) == -ENOMEM;

@@ -32,6 +32,9 @@ struct sampling {
 	struct sampling_parents parents;
 	struct sampling_rounds rounds;
 	struct fact_loss loss;		/* of the whole process; not known before the end */
+	/* sampling_probed: now; since when, until when at the latest; when that was looked at */
+	bool probed;
+	uint64_t probed_ns[2], looked_ns;
 	uint32_t *probes;		/* of each rule; NO_PROBE: its function was not found */
 	uint64_t next_tick_ns, next_decide_ns, next_record_ns;
 };

@@ -105,9 +105,11 @@ static __always_inline const struct uprobe_site *site_of(struct pt_regs *ctx, __
 {
 	__u32 number;
 
-	if (control.off)
-		return NULL;
 	count_run();
+	if (control.off) {
+		pass();
+		return NULL;
+	}
 	*n = bpf_get_attach_cookie(ctx);
 	number = (__u32)*n;
 	return bpf_map_lookup_elem(&sites, &number);

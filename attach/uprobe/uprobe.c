@@ -374,11 +374,26 @@ void uprobe_rest(struct uprobe *u)
 	__atomic_store_n(&uprobe_kernel_control(u->kernel)->off, 1, __ATOMIC_RELEASE);
 }
 
-uint64_t uprobe_runs(const struct uprobe *u)
+/* A call that is recorded is two runs, at its entry and its return. */
+uint64_t uprobe_took_ns(const struct uprobe *u)
 {
 	struct uprobe_counts c;
+	uint64_t runs, passed;
 
-	return uprobe_kernel_counts(u->kernel, &c) == 0 ? c.runs - u->before.runs : 0;
+	if (uprobe_kernel_counts(u->kernel, &c) < 0)
+		return 0;
+	runs = c.runs - u->before.runs;
+	passed = c.passed - u->before.passed;
+	passed = passed < runs ? passed : runs;
+	return passed * u->cost.brief_ns + (runs - passed) * u->cost.pair_ns / 2;
+}
+
+bool uprobe_lost_unsaid(const struct uprobe *u)
+{
+	const struct uprobe_control *c = uprobe_kernel_control(u->kernel);
+
+	return (uint32_t)__atomic_load_n(&c->lost, __ATOMIC_ACQUIRE) != u->lost_noted ||
+	       __atomic_load_n(&c->unstored, __ATOMIC_ACQUIRE) != u->unstored;
 }
 
 void uprobe_begin(struct uprobe *u)
@@ -389,6 +404,8 @@ void uprobe_begin(struct uprobe *u)
 	uprobe_pass_chain(u);
 	/* after a rest, calls are open of which the ends were not seen */
 	uprobe_calls_forget(&u->calls);
+	u->lost_noted = u->lost_seen = (uint32_t)__atomic_load_n(&c->lost, __ATOMIC_ACQUIRE);
+	u->unstored = __atomic_load_n(&c->unstored, __ATOMIC_ACQUIRE);
 	c->begun++;
 	if (!__atomic_load_n(&c->execed, __ATOMIC_ACQUIRE))
 		__atomic_store_n(&c->off, 0, __ATOMIC_RELEASE);

@@ -108,8 +108,14 @@ void uprobe_record_sizes(struct uprobe *u, const struct uprobe_size *sizes, size
 /* Nothing is recorded from here on, until uprobe_begin is called again. */
 void uprobe_rest(struct uprobe *u);
 
-/* How often the programs at probes have run so far; 0: that cannot be read. */
-uint64_t uprobe_runs(const struct uprobe *u);
+/*
+ * How long the probes have taken threads so far, by what the self-test has found, as far as it is known how often their
+ * programs have run: also while nothing is recorded.
+ */
+uint64_t uprobe_took_ns(const struct uprobe *u);
+
+/* Was anything lost that is in no RECORD_LOST which was read? Once all records are. */
+bool uprobe_lost_unsaid(const struct uprobe *u);
 
 /* Probe the sites @sites[0..n); results in shared->plant_result, as the keeper's. 0 or -errno. */
 must_check int uprobe_plant(struct uprobe *u, const uint32_t *sites, size_t n);

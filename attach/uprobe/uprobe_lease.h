@@ -33,7 +33,10 @@ must_check int uprobe_lease_begin(struct uprobe_lease *l, struct uprobe *u, cons
 /* false: the probes are out, as it was not renewed in time, or the child was killed. */
 bool uprobe_lease_renew(struct uprobe_lease *l);
 
-/* The probes are out when this returns. Without a lease it does nothing. */
-void uprobe_lease_end(struct uprobe_lease *l);
+/*
+ * The probes are out when this returns. false: they may have been out before, as it was not renewed in time, or the child
+ * was killed. Without a lease it does nothing.
+ */
+bool uprobe_lease_end(struct uprobe_lease *l);
 
 #endif

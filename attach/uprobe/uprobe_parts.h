@@ -42,6 +42,7 @@ struct uprobe {
 	uint64_t lost;			/* as it was when the ring was read last */
 	uint32_t lost_seen;
 	uint32_t lost_noted;		/* as far as it is in a record */
+	uint64_t unstored;		/* as it was when recording began */
 	uint64_t losing_since_ns, read_ns;
 	uint64_t counted_ns;
 	int nice;			/* ours before */

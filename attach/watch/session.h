@@ -69,6 +69,7 @@ struct session {
 	void (*preparing)(struct session *s);	/* called while a copy of the target is prepared; NULL: nothing is */
 	struct session_loss loss;
 	struct loss_probes *probes;	/* while the code is looked for that loses blocks; else NULL */
+	bool probing;			/* a part of the budget is for these */
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */

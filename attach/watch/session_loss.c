@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "attach/events/recorder.h"
+#include "attach/events/tally.h"
 #include "attach/options/options.h"
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_stacks.h"
@@ -136,57 +137,82 @@ static bool take_found(struct session *s, struct loss *out)
 	return true;
 }
 
-/* Stop the process, copy it, and search the copy. Is that under way? */
-static bool copy_and_search(struct session *s)
+/* Stop the process, and copy it. false: it cannot be, or the watch has ended meanwhile; s->loss.why_not may say why. */
+static bool copy(struct session *s)
 {
 	if (!session_verdicts_take(s)) {
 		fail(s, s->snapshot->why_not);
-	} else if (s->watch.end == WATCH_GOES_ON) {
-		log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
-		begin_search(s);
+		return false;
 	}
-	/* there may be another one at the end */
+	log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
+	return s->watch.end == WATCH_GOES_ON;
+}
+
+/* And search the copy, if there is one. Is that under way? There may be another copy at the end. */
+static bool search_copy(struct session *s, bool copied)
+{
+	if (copied)
+		begin_search(s);
 	session_verdicts_drop(s);
 	return s->loss.searching;
 }
 
-/* A copy for the kernel's probes. */
-static bool copy_for_probes(struct session *s)
+/* A copy for the kernel's probes. These are taken out before the search is begun, which takes a while. */
+static void copy_for_probes(struct session *s)
 {
-	if (s->loss.searching || s->watch.end != WATCH_GOES_ON || s->snapshot->state != SNAPSHOT_NONE)
-		return false;
-	s->preparing = session_probes_meanwhile;
-	s->loss.for_probes = copy_and_search(s);
-	s->preparing = NULL;
-	return s->loss.for_probes;
+	const bool may = !s->loss.searching && s->watch.end == WATCH_GOES_ON && s->snapshot->state == SNAPSHOT_NONE,
+		   copied = may && copy(s);
+
+	session_probes_copied(s, copied);
+	if (!may)
+		return;
+	s->loss.for_probes = copied;
+	if (!search_copy(s, copied) && copied)
+		session_probes_found(s, NULL);
 }
 
 static uint64_t turn(void *ctx, uint64_t now_ns)
 {
 	struct session *s = ctx;
-	bool copy;
-	const uint64_t next_ns = session_probes_turn(s, now_ns, &copy);
+	bool wanted;
+	const uint64_t next_ns = session_probes_turn(s, now_ns, &wanted);
 
-	if (copy)
-		session_probes_copied(s, copy_for_probes(s));
+	if (wanted)
+		copy_for_probes(s);
 	return next_ns;
 }
 
+/* What is lost now, later than it was before: that is not what the kernel's probes can have seen. */
+static void begin_probes(struct session *s, struct loss *now, const uint64_t *sizes, size_t n)
+{
+	if (!session_probes_begin(s, sizes, n))
+		return;
+	s->watch.turn = turn;
+	s->preparing = session_probes_meanwhile;
+	s->loss.then = *now;
+	s->loss.then_ns = s->loss.copied_ns;
+	*now = (struct loss){ 0 };
+}
+
+/* @now: all that is lost; it may be kept. */
 static void learn_sizes(struct session *s, struct loss *now)
 {
+	struct loss since = { 0 };
 	uint64_t sizes[LOSS_SIZES];
 	struct loss_sum sum;
 	size_t n = 0;
 
-	loss_between(&s->loss.before, now, &sum);
+	if (s->watch.end != WATCH_GOES_ON || loss_copy(now, &since) < 0)
+		return;
+	loss_between(&s->loss.before, &since, &sum);
+	loss_fini(&since);
 	for (size_t i = 0; i < LOSS_SIZES; i++)
 		if (sum.sizes[i].blocks >= LOST_ENOUGH)
 			sizes[n++] = sum.sizes[i].size;
 	if (loss_is_doubtful(&sum))
 		return;
 	sampling_lost_sizes(s->sampling, sizes, n);
-	if (session_probes_begin(s, sizes, n))
-		s->watch.turn = turn;
+	begin_probes(s, now, sizes, n);
 }
 
 static void end_search(struct session *s)
@@ -230,7 +256,7 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 	if (s->loss.searching || !is_time(s, now_ns))
 		return;
 	second = s->loss.at_ns != 0;
-	if (copy_and_search(s))
+	if (search_copy(s, copy(s)))
 		s->loss.again = second;
 	else
 		s->loss.failed += s->loss.failed < FAILED_MOST;
@@ -245,14 +271,34 @@ static void note_unknown(struct session *s, uint64_t t)
 		recorder_note(s->recorder, t, "what the whole process has lost is not known: %s", s->loss.why_not);
 }
 
+/* @all: what was lost since the first copy; @since: all that is lost. */
+static void end_probes(struct session *s, const struct loss *all, struct loss *since, uint64_t t)
+{
+	struct loss_sum sum;
+
+	if (s->probes) {
+		loss_between(&s->loss.then, since, &sum);
+		session_probes_end(s,
+				   &(struct session_probes_loss){
+					   .all = all, .since = since,
+					   .since_us = (s->snapshot->had.at_ns - s->loss.then_ns) / 1000,
+					   .at_ns = s->snapshot->had.at_ns },
+				   t);
+	}
+	loss_fini(since);
+}
+
 static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 	const uint64_t over_ns = s->snapshot->had.at_ns - s->loss.at_ns;
+	struct loss since = { 0 };
 	struct loss_sum sum;
 
+	s->tally->out_of_memory |= loss_copy(at_end, &since) < 0;
 	loss_between(&s->loss.before, at_end, &sum);
 	if (loss_is_doubtful(&sum)) {
+		loss_fini(&since);
 		recorder_note(s->recorder, t,
 			      "what the process has lost is not known: %" PRIu64 " of %" PRIu64
 			      " blocks to which nothing pointed were freed later, or something points to them "
@@ -263,7 +309,7 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 	sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
-	session_probes_end(s, at_end, over_ns / 1000, t);
+	end_probes(s, at_end, &since, t);
 	loss_put_sizes(&text, &sum);
 	if (sum.blocks)
 		recorder_note(s->recorder, t,
@@ -318,4 +364,5 @@ void session_loss_close(struct session *s)
 		close(s->loss.found);
 	}
 	loss_fini(&s->loss.before);
+	loss_fini(&s->loss.then);
 }

@@ -39,6 +39,8 @@ struct session_loss {
 	uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known, */
 	char why_not[240];	/* for that reason */
 	struct loss before;	/* what was lost then */
+	struct loss then;	/* likewise in the second one, if the kernel's probes were made because of it, */
+	uint64_t then_ns;	/* and when it was made */
 };
 
 /* At each turn of the watch: a copy is made when it is time. */

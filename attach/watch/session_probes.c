@@ -17,11 +17,25 @@
 #define PROBES_PART 3		/* of a budget, two parts in so many: they see a hundred times as many calls as stops do */
 #define LIMIT_NS 1000000000ull
 
+/* The rest of the budget is for samples. 0 or -errno. */
+static int share(struct session *s, uint32_t samples_ppm)
+{
+	const int64_t r = link_call(&s->at.link, COMMAND_SHARE, samples_ppm, 0, LIMIT_NS);
+
+	sampling_share(s->sampling, samples_ppm);
+	return r < 0 ? (int)r : 0;
+}
+
 uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy)
 {
 	const uint64_t next_ns = loss_probes_turn(s->probes, now_ns);
 
 	*copy = loss_probes_wants_copy(s->probes);
+	if (next_ns == UINT64_MAX && loss_probes_are_over(s->probes) && s->probing) {
+		s->probing = false;
+		(void)share(s, s->opt->budget_ppm);
+	}
+	sampling_probed(s->sampling, loss_probes_are_there(s->probes), now_ns);
 	return next_ns;
 }
 
@@ -35,7 +49,8 @@ void session_probes_copied(struct session *s, bool made)
 
 void session_probes_meanwhile(struct session *s)
 {
-	loss_probes_meanwhile(s->probes);
+	if (s->probes)
+		loss_probes_meanwhile(s->probes);
 }
 
 void session_probes_found(struct session *s, const struct loss *lost)
@@ -54,15 +69,6 @@ static const char *bars(const struct session *s)
 	if (s->at.target.shadow_stack)
 		return "the process has a shadow stack";
 	return s->at.under_gdb ? "gdb is the tracer" : NULL;
-}
-
-/* The rest of the budget is for samples. 0 or -errno. */
-static int share(struct session *s, uint32_t samples_ppm)
-{
-	const int64_t r = link_call(&s->at.link, COMMAND_SHARE, samples_ppm, 0, LIMIT_NS);
-
-	sampling_share(s->sampling, samples_ppm);
-	return r < 0 ? (int)r : 0;
 }
 
 bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
@@ -84,6 +90,7 @@ bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 			    barred ? barred : *why ? why : strerror(-r));
 		return false;
 	}
+	s->probing = true;
 	r = share(s, samples_ppm);
 	if (r < 0) {
 		log_verbose("no probes, as the keeper does not answer: %s", strerror(-r));
@@ -113,7 +120,7 @@ static void note_windows(struct session *s, uint64_t seen, uint64_t lost, uint64
 			      text, n, seen, lost);
 }
 
-void session_probes_end(struct session *s, const struct loss *lost, uint64_t over_us, uint64_t time_us)
+void session_probes_end(struct session *s, const struct session_probes_loss *lost, uint64_t time_us)
 {
 	struct loss_blocks *b = s->probes ? loss_probes_blocks(s->probes) : NULL;
 	uint64_t nseen = 0, nlost = 0;
@@ -122,15 +129,15 @@ void session_probes_end(struct session *s, const struct loss *lost, uint64_t ove
 	if (!b)
 		return;
 	/* the last window lasted until the copy, in which these were lost */
-	r = loss_blocks_find(b, lost);
+	r = loss_blocks_find_last(b, lost->all, lost->at_ns);
 	if (r == 0)
-		r = loss_blocks_sum(b, lost);
+		r = loss_blocks_sum(b, lost->since);
 	for (size_t i = 0; r == 0 && i < b->n; i++) {
 		struct loss_stack *stack = &b->stacks[i];
 
 		nseen += stack->its.seen;
 		nlost += stack->its.lost;
-		stack->its.over_us = over_us;
+		stack->its.over_us = lost->since_us;
 		r = sampling_losing(s->sampling, stack->family, sampling_known_as(s->sampling, stack->number),
 				    &stack->its);
 	}

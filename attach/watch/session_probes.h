@@ -32,8 +32,16 @@ void session_probes_found(struct session *s, const struct loss *lost);
 /* The watch is over, and the process copied for the last time: the probes are taken out. */
 void session_probes_stop(struct session *s);
 
-/* @lost: what was lost in @over_us, by size. The sampler gets to know whose it is. */
-void session_probes_end(struct session *s, const struct loss *lost, uint64_t over_us, uint64_t time_us);
+/* What was lost until the last copy. */
+struct session_probes_loss {
+	const struct loss *all;		/* since the first copy: by size */
+	const struct loss *since;	/* since the probes began: by size */
+	uint64_t since_us;		/* so long ago */
+	uint64_t at_ns;			/* when it was made */
+};
+
+/* The sampler gets to know whose it is. */
+void session_probes_end(struct session *s, const struct session_probes_loss *lost, uint64_t time_us);
 
 void session_probes_close(struct session *s);
 

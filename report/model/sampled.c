@@ -140,7 +140,9 @@ void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled
 {
 	*out = (struct sampled){
 		.process = process,
-		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes, .stacks = 1,
+		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes,
+		/* one that only the probes have seen has no site */
+		.stacks = its->seen || its->exposed_us,
 		.standing = its->standing,
 		.exposed_us = (double)its->exposed_us, .allocs = rate_of(its), .late = late_rate_of(its),
 		.late_expected = late_expected(its), .searched = its->searched, .lost = its->lost,
@@ -247,7 +249,7 @@ static bool probes_decide(const struct sampled *s, const struct summary_sample *
 
 /*
  * A part of the blocks is freed soon, and of those that the kernel's probes have seen fewer are lost than of the tracked
- * ones stay, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
+ * ones, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
  * later than it was allocated would be there until then.
  */
 static bool probes_contradict(const struct summary_sample *its)
@@ -257,7 +259,7 @@ static bool probes_contradict(const struct summary_sample *its)
 	if (!its->probed || !its->lost || its->survival.share > NOT_FREED_SOON)
 		return false;
 	quantile_share((double)its->probed_lost, (double)its->probed, &unused, &most);
-	return most < its->survival.low;
+	return most < its->survival.low * (double)its->lost / fmax((double)its->searched, 1);
 }
 
 static void conclude_by_probes(const struct sampled *s, struct summary_sample *out)

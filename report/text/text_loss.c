@@ -9,6 +9,14 @@
 #define ALL 0.9		/* it is an estimate */
 #define INDENT 2
 
+/* Of what stays: by the tracked blocks, or where these are not known, by those that the probes saw. */
+static double lost_part(const struct summary_sample *its)
+{
+	if (its->searched)
+		return (double)its->lost / (double)its->searched;
+	return its->probed ? (double)its->probed_lost / (double)its->probed : 0;
+}
+
 /*
  * Blocks a minute that the groups which leak lose, as far as their tracked blocks show it; @may: others have lost some,
  * too.
@@ -21,14 +29,14 @@ static double explained(const struct summary *s, bool *may)
 	for (size_t i = 0; i < s->ngroups; i++) {
 		const struct summary_sample *its = s->groups[i].sampled;
 
-		if (its && its->by_probes)
-			sum += its->kept_blocks.value;
-		if (!its || !its->lost || its->by_probes)
+		if (!its)
 			continue;
-		if (its->survival.kind == SURVIVAL_STAYS && its->searched)
-			sum += its->kept_blocks.value * (double)its->lost / (double)its->searched;
+		if (its->by_probes)
+			sum += its->kept_blocks.value;
+		else if (its->survival.kind == SURVIVAL_STAYS)
+			sum += its->kept_blocks.value * lost_part(its);
 		else
-			*may = true;
+			*may |= its->lost || its->probed_lost;
 	}
 	return sum;
 }

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.quiet  # how many calls are seen depends on what else r
 
 LEAKS = {"session_open", "cache_insert", "log_context"}
 NOTE = "the kernel's probes were in the allocator for "
-LEASE = 1.0     # for so long the probes stay if mmattach does not go on
+LEASE = 0.25    # for so long the probes stay if mmattach does not go on
 LINUX = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
 
 
@@ -58,9 +58,9 @@ def test_whose_they_are(victim):
     saw = {leaf(g): g["estimate"] for g in report["groups"] if g["estimate"]["probed"]}
     found = {name for name, its in saw.items() if its["probed_lost"]}
     assert found == LEAKS, (note, saw)
-    # those of the last window that are still in use count as seen, but are not lost
+    # those that were seen in the second before the last copy are not looked for
     for name in LEAKS:
-        assert saw[name]["probed_lost"] >= 0.9 * saw[name]["probed"] - 2, (name, saw[name])
+        assert saw[name]["probed_lost"] >= 0.8 * saw[name]["probed"] - 2, (name, saw[name])
     assert all(g["turnover"] == "stays" for g in report["groups"] if leaf(g) in LEAKS)
 
 
@@ -78,7 +78,7 @@ def test_killed(victim):
     watch = watch_until_probed(target)
     child = holder(watch)
     watch.kill()
-    assert wait_gone(target, LEASE) < LEASE
+    assert wait_gone(target, 2) < 1
     wait_for(lambda: not os.path.exists(f"/proc/{child}"), "the child ends")
     assert_untouched(target)
 
@@ -92,6 +92,17 @@ def test_the_child_is_killed(victim):
     assert_untouched(target)
 
 
+def test_the_child_is_stopped(victim):
+    """It is killed when its window is over, and the probes go with it."""
+    target = victim("leaky_service")
+    watch = watch_until_probed(target, "-d", "30s")
+    child = holder(watch)
+    os.kill(child, signal.SIGSTOP)
+    wait_for(lambda: not os.path.exists(f"/proc/{child}"), "the child ends", limit=15)
+    assert watch.wait(60) == 0, watch.said()
+    assert_untouched(target)
+
+
 def test_stopped(victim):
     """The probes do not stay longer than their lease, as each call would cost some more for as long."""
     target = victim("leaky_service")
@@ -101,7 +112,7 @@ def test_stopped(victim):
     began = time.monotonic()
     wait_for(lambda: not os.path.exists(f"/proc/{child}") or "Z" in open(f"/proc/{child}/stat", encoding="ascii").read().rsplit(")", 1)[1],
              "the child ends", limit=10)
-    assert time.monotonic() - began < 2 * LEASE
+    assert time.monotonic() - began < 4 * LEASE
     watch.interrupt(signal.SIGCONT)
     last_for(0.5)
     assert watch.wait(60) == 0, watch.said()

@@ -14,11 +14,14 @@
 
 static struct loss_blocks b;
 static struct loss lost;
+static uint64_t now_ns = 5000000000ull;
 
 static int begin(void **state)
 {
+	static const uint64_t sizes[] = { 24, 40, 72, 1200 };
+
 	(void)state;
-	loss_blocks_init(&b);
+	loss_blocks_init(&b, sizes, 4);
 	return 0;
 }
 
@@ -32,7 +35,7 @@ static int end(void **state)
 
 static void see(uint32_t number, taddr addr, uint64_t size)
 {
-	assert_int_equal(loss_blocks_add(&b, FAMILY, number, addr, size), 0);
+	assert_int_equal(loss_blocks_add(&b, FAMILY, number, &(struct loss_block){ addr, size, now_ns }), 0);
 }
 
 static void lose(taddr addr, uint64_t size)
@@ -164,6 +167,49 @@ static void a_part_of_all_is_its(void **state)
 	assert_true(of(OTHER)->its.least >= 10);
 }
 
+/*
+ * In the last copy, which no later one confirms, blocks count that are older than a second; and two must have been found
+ * in an earlier one.
+ */
+static void the_last_copy(void **state)
+{
+	(void)state;
+	for (taddr i = 0; i < 2; i++) {
+		see(LEAKS, 0x1000 + 16 * i, 24);
+		lose(0x1000 + 16 * i, 24);
+	}
+	assert_int_equal(loss_blocks_find(&b, &lost), 0);
+	for (taddr i = 2; i < 6; i++) {
+		now_ns += 500000000;
+		see(LEAKS, 0x1000 + 16 * i, 24);
+		see(OTHER, 0x2000 + 16 * i, 24);
+		lose(0x1000 + 16 * i, 24);
+		lose(0x2000 + 16 * i, 24);
+	}
+	assert_int_equal(loss_blocks_find_last(&b, &lost, now_ns), 0);
+	judge();
+	assert_int_equal(of(LEAKS)->its.lost, 4);
+	assert_int_equal(of(LEAKS)->its.seen, 6);
+	assert_true(of(LEAKS)->its.blocks > 0);
+	assert_int_equal(of(OTHER)->its.lost, 2);
+	assert_int_equal(of(OTHER)->its.blocks, 0);
+}
+
+/* A block that was lost, came back, and was freed: another one has its address, and is lost. */
+static void an_address_counts_once(void **state)
+{
+	(void)state;
+	see(OTHER, 0x1000, 24);
+	lose(0x1000, 24);
+	assert_int_equal(loss_blocks_find(&b, &lost), 0);
+	see(LEAKS, 0x1000, 24);
+	assert_int_equal(loss_blocks_find(&b, &lost), 0);
+	judge();
+	assert_int_equal(of(OTHER)->its.lost, 0);
+	assert_int_equal(of(OTHER)->back, 1);
+	assert_int_equal(of(LEAKS)->its.lost, 1);
+}
+
 /* A stack whose blocks are lost in one copy, and not in the last one: something points to them after all. */
 static void what_comes_back_decides_nothing(void **state)
 {
@@ -189,6 +235,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_block_of_another_size_is_another, begin, end),
 		cmocka_unit_test_setup_teardown(few_prove_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(a_part_of_all_is_its, begin, end),
+		cmocka_unit_test_setup_teardown(the_last_copy, begin, end),
+		cmocka_unit_test_setup_teardown(an_address_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_comes_back_decides_nothing, begin, end),
 	};
 
