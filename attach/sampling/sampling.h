@@ -67,7 +67,7 @@ void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n);
 
 /*
  * There are probes of the kernel's at malloc itself, or there are none (any more). While there are, the return address
- * at the top of the stack is the kernel's where malloc returns: such a hit does not say who has called it.
+ * at the top of the stack is the kernel's where malloc returns: such a hit does not show the caller.
  */
 void sampling_probed(struct sampling *s, bool there, uint64_t now_ns);
 
