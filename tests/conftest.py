@@ -32,7 +32,7 @@ SINGLE = {"test_unit", "test_census", "test_fuzz"}
 DURATIONS = HERE / "durations.txt"
 LANES = 2       # of live tests, and one more of those that wait
 SECONDS = 20    # of a file of them whose duration is not known
-LEAST = 3225  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
+LEAST = 3236  # tests that pass in a whole run (MM_REQUIRE=1): a larger number with each that is added
 BESIDE = 10  # the nice value of tests that run beside live tests
 BUILD = HERE.parent / "build"
 GATE = BUILD / "tests.gate"  # locked by each before LOCK, and while one waits for that
