@@ -110,19 +110,27 @@ static int find_one(struct loss_blocks *b, const struct block *lost, uint64_t be
 
 static int find_all(struct loss_blocks *b, const struct loss *lost, uint64_t before_ns, bool last)
 {
+	uint64_t addr;
+	void *its;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < lost->n; i++)
 		r = find_one(b, &lost->lost[i], before_ns, last);
+	/* those that are not looked for do not count as seen */
+	for (size_t at = 0; addrmap_next(&b->blocks, &at, &addr, &its);) {
+		const struct kept *kept = its;
+
+		b->stacks[kept->stack].added -= kept->at_ns > before_ns;
+	}
 	for (size_t i = 0; i < b->n; i++)
 		b->stacks[i].its.seen += b->stacks[i].added;
 	loss_blocks_drop(b);
 	return r;
 }
 
-int loss_blocks_find(struct loss_blocks *b, const struct loss *lost)
+int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)
 {
-	return find_all(b, lost, UINT64_MAX, false);
+	return find_all(b, lost, at_ns, false);
 }
 
 int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)

@@ -73,11 +73,14 @@ struct loss_block {
 must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number,
 			       const struct loss_block *its);
 
-/* The blocks that are kept: @lost are those that are lost in the copy. 0 or -ENOMEM. */
-must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost);
+/*
+ * The blocks that are kept: @lost are those that are lost in the copy, which was made at @at_ns. What was allocated later
+ * does not count. 0 or -ENOMEM.
+ */
+must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns);
 
 /*
- * The same for the last copy of all, which was made at @at_ns: what is lost there is not seen to be so in a later one.
+ * The same for the last copy of all: what is lost there is not seen to be so in a later one.
  * So blocks that were allocated just before do not count: it may be that they are handed on by ways that a copy does not
  * show.
  */

@@ -302,11 +302,11 @@ static int take(struct loss_probes *p, const struct record_hit *hit)
 
 static int read_one(struct loss_probes *p, const struct record *rec)
 {
-	/* the addresses of blocks that are kept may be those of blocks that were not recorded */
-	if (rec->kind == RECORD_LOST)
-		loss_blocks_drop(&p->blocks);
-	/* a process in the target's memory allocates unseen */
-	p->missed |= rec->kind == RECORD_SHARERS && rec->value > 0;
+	/*
+	 * the addresses of blocks that are kept may be those of blocks that were not recorded; and a process in the
+	 * target's memory allocates unseen
+	 */
+	p->missed |= rec->kind == RECORD_LOST || (rec->kind == RECORD_SHARERS && rec->value > 0);
 	return rec->kind == RECORD_HIT ? take(p, (const struct record_hit *)rec) : 0;
 }
 
@@ -347,14 +347,16 @@ static uint64_t cost_since(struct loss_probes *p)
 static void note_cost(struct loss_probes *p, uint64_t now_ns)
 {
 	const int64_t ns = (int64_t)p->unnoted_ns;
+	const uint32_t sent = atomic_load(&p->of.keeper->shared->seq);
 
 	p->noted_ns = now_ns;
 	if (!ns)
 		return;
-	/* one that it does not answer in time is carried out later */
 	if (link_call(p->of.keeper, COMMAND_NOTE, ns, 0, NOTE_LIMIT_NS) < 0)
 		log_verbose("the keeper did not take note in time that probes took %" PRId64 " ns", ns);
-	p->unnoted_ns = 0;
+	/* one that was sent, and is not answered in time, is carried out later */
+	if (atomic_load(&p->of.keeper->shared->seq) != sent)
+		p->unnoted_ns = 0;
 }
 
 /* Did programs run at probes that left neither a record nor a reason why there is none? Once all is read. */
@@ -374,7 +376,8 @@ static void take_out(struct loss_probes *p)
 	p->missed |= !uprobe_lease_end(&p->lease);
 	loss_windows_close(&p->windows, clock_ns(), cost_since(p));
 	note_cost(p, clock_ns());
-	p->missed |= read_records(p, NEVER_NS) < 0 || is_unaccounted(p) || uprobe_lost_unsaid(p->link.uprobe);
+	p->missed |= read_records(p, NEVER_NS) < 0 || is_unaccounted(p) || uprobe_lost_unsaid(p->link.uprobe) ||
+		     uprobe_has_sharers(p->link.uprobe);
 	uprobe_forget(p->link.uprobe, 0, p->nsites);
 	p->nsites = 0;
 	p->state = PROBES_REST;
@@ -405,16 +408,15 @@ static void begin_window(struct loss_probes *p)
 		to->chain = from->chain;
 		atomic_store(&to->chained, true);
 	}
-	p->missed = false;
+	p->missed = uprobe_has_sharers(p->link.uprobe);
 	r = plant(p);
+	if (r < 0) {
+		give_up(p, r);
+		return;
+	}
 	p->state = PROBES_MADE;
 	loss_windows_open(&p->windows, clock_ns());
-	if (r == -ETIMEDOUT || r == -EAGAIN)
-		loss_probes_not_copied(p);
-	else if (r < 0)
-		give_up(p, r);
-	else
-		uprobe_begin(p->link.uprobe);
+	uprobe_begin(p->link.uprobe);
 }
 
 static void look(struct loss_probes *p, uint64_t now_ns)
@@ -481,28 +483,33 @@ bool loss_probes_wants_copy(const struct loss_probes *p)
 	return p->state == PROBES_OVER;
 }
 
+/* A window was in vain, or not. */
+static void count_failed(struct loss_probes *p, bool failed)
+{
+	p->failed = failed ? p->failed + 1 : 0;
+	p->stopped |= p->failed >= FAILED_MOST;
+	if (failed)
+		loss_blocks_drop(&p->blocks);
+}
+
 void loss_probes_copied(struct loss_probes *p)
 {
 	take_out(p);
-	if (p->missed)
-		loss_blocks_drop(&p->blocks);
+	count_failed(p, p->missed);
 	p->state = PROBES_ASK;
 }
 
 void loss_probes_not_copied(struct loss_probes *p)
 {
 	take_out(p);
-	loss_blocks_drop(&p->blocks);
+	count_failed(p, true);
 	p->state = PROBES_REST;
-	p->failed++;
-	p->stopped |= p->failed >= FAILED_MOST;
 }
 
-int loss_probes_found(struct loss_probes *p, const struct loss *lost)
+int loss_probes_found(struct loss_probes *p, const struct loss *lost, uint64_t at_ns)
 {
 	p->state = PROBES_REST;
-	p->failed = 0;
-	return loss_blocks_find(&p->blocks, lost);
+	return loss_blocks_find(&p->blocks, lost, at_ns);
 }
 
 void loss_probes_stop(struct loss_probes *p)

@@ -388,6 +388,11 @@ uint64_t uprobe_took_ns(const struct uprobe *u)
 	return passed * u->cost.brief_ns + (runs - passed) * u->cost.pair_ns / 2;
 }
 
+bool uprobe_has_sharers(const struct uprobe *u)
+{
+	return __atomic_load_n(&uprobe_kernel_control(u->kernel)->sharers, __ATOMIC_ACQUIRE) != 0;
+}
+
 bool uprobe_lost_unsaid(const struct uprobe *u)
 {
 	const struct uprobe_control *c = uprobe_kernel_control(u->kernel);

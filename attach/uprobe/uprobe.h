@@ -114,6 +114,9 @@ void uprobe_rest(struct uprobe *u);
  */
 uint64_t uprobe_took_ns(const struct uprobe *u);
 
+/* Does another process run in the target's memory, which is not probed? */
+bool uprobe_has_sharers(const struct uprobe *u);
+
 /* Was anything lost that is in no RECORD_LOST which was read? Once all records are. */
 bool uprobe_lost_unsaid(const struct uprobe *u);
 

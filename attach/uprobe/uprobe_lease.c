@@ -132,6 +132,7 @@ bool uprobe_lease_renew(struct uprobe_lease *l)
 bool uprobe_lease_end(struct uprobe_lease *l)
 {
 	const struct timespec ms = { 0, 1000000 };
+	const pid_t child = l->child;
 	int status = 0, waited = 0;
 	pid_t r;
 
@@ -143,8 +144,9 @@ bool uprobe_lease_end(struct uprobe_lease *l)
 		nanosleep(&ms, NULL);
 	if (r == 0)
 		kill(l->child, SIGKILL);
-	while (r == 0 && waitpid(l->child, &status, 0) < 0 && errno == EINTR)
-		;
+	while (r == 0)
+		if ((r = waitpid(l->child, &status, 0)) < 0 && errno == EINTR)
+			r = 0;
 	*l = (struct uprobe_lease){ .renew = -1 };
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	return r == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -58,7 +58,7 @@ void session_probes_found(struct session *s, const struct loss *lost)
 	if (!lost)
 		loss_probes_not_copied(s->probes);
 	else
-		s->tally->out_of_memory |= loss_probes_found(s->probes, lost) < 0;
+		s->tally->out_of_memory |= loss_probes_found(s->probes, lost, s->loss.copied_ns) < 0;
 }
 
 /* Why they are not to be had; NULL: nothing is known that bars them. */
@@ -95,6 +95,8 @@ bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 	if (r < 0) {
 		log_verbose("no probes, as the keeper does not answer: %s", strerror(-r));
 		loss_probes_stop(s->probes);
+		s->probing = false;
+		(void)!share(s, s->opt->budget_ppm);
 	}
 	return r == 0;
 }
