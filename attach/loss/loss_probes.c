@@ -81,8 +81,8 @@ static int open_link(struct loss_probes *p, char *why, size_t n)
 {
 	const struct shared *keeper = p->of.keeper->shared;
 	const struct link_settings set = {
-		.slice_bytes = keeper->slice_bytes < SLICE_BYTES ? keeper->slice_bytes : SLICE_BYTES, .budget_ppm = p->of.ppm, .sampled = false,
-		.gdb = -1, .gdb_mem = -1,
+		.slice_bytes = keeper->slice_bytes < SLICE_BYTES ? keeper->slice_bytes : SLICE_BYTES,
+		.budget_ppm = p->of.ppm, .gdb = -1, .gdb_mem = -1,
 	};
 	int r = link_open_uprobe(&p->link, &set, p->of.pid, NULL, why, n);
 
@@ -90,7 +90,7 @@ static int open_link(struct loss_probes *p, char *why, size_t n)
 		return r;
 	if (uprobe_may_return(p->link.uprobe))
 		return 0;
-	snprintf(why, n, "a seccomp filter of the process, or an alternate stack, forbids probes of returns");
+	snprintf(why, n, "returns may not be probed here (before Linux 6.14, or with an alternate stack above a thread's own)");
 	return -EPERM;
 }
 
