@@ -46,11 +46,12 @@ def wait_gone(target, limit):
     return time.monotonic() - began
 
 
+@pytest.mark.alone  # where a pause takes longer than the budget leaves, there are no probes
 def test_whose_they_are(victim):
     """Each block that the probes saw at one of the three, and none of those that are freed. What is told of them has been
     counted."""
     target = victim("leaky_service")
-    report = Watch("-p", str(target.pid), "--budget", "3%", "-d", "26s", "--top", "0").finish(sig=None, limit=60)
+    report = Watch("-p", str(target.pid), "--budget", "5%", "-d", "40s", "--top", "0").finish(sig=None, limit=80)
     assert_untouched(target)
     budget = report["run"]["budget"]
     assert budget["worst_ten_seconds"] <= budget["promise"], budget
