@@ -90,7 +90,8 @@ static int open_link(struct loss_probes *p, char *why, size_t n)
 		return r;
 	if (uprobe_may_return(p->link.uprobe))
 		return 0;
-	snprintf(why, n, "returns may not be probed here (before Linux 6.14, or with an alternate stack above a thread's own)");
+	snprintf(why, n, "returns may not be probed here (before Linux 6.14, or with an alternate stack above a "
+			 "thread's own)");
 	return -EPERM;
 }
 

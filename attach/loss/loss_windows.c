@@ -8,7 +8,8 @@
 #define LONGEST_NS 10000000000ull	/* of a window: what is lost in one copy is confirmed by a later one */
 #define ASK_AGAIN_NS 500000000ull
 #define RESERVE_PART 4		/* one part in so many of the bucket is for what comes until the probes are taken out */
-#define SPREAD_NS 3000000000ull	/* a window begins within so much time after it may, on average; within twice as much for sure */
+/* a window begins within so much time after it may, on average; within twice as much for sure */
+#define SPREAD_NS 3000000000ull
 
 void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_clocks *now)
 {

@@ -17,7 +17,10 @@ struct session;
 /* The process loses blocks of these usable sizes. false: there are no probes. */
 bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n);
 
-/* Make probes, if it is time. Returns when it is time again. *@copy: copy the process now, and call session_probes_copied. */
+/*
+ * Make probes, if it is time. Returns when it is time again. *@copy: copy the process now, and call
+ * session_probes_copied.
+ */
 uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy);
 
 /* While that copy is prepared. */

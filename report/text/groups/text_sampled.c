@@ -226,8 +226,12 @@ static void put_taken(struct strbuf *sb, const struct text_part *part, const str
 {
 	strbuf_puts(sb, "    ");
 	if (!its->seen) {
-		put_size_each(sb, its);
-		strbuf_puts(sb, "; how often it allocates is not known, as no trap saw it\n");
+		/* of what the probes saw the size is known only if it is known how much of it leaks */
+		if (its->by_probes) {
+			put_size_each(sb, its);
+			strbuf_puts(sb, "; ");
+		}
+		strbuf_puts(sb, "how often it allocates is not known, as no trap saw it\n");
 		return;
 	}
 	if (words_rate_known(its)) {
