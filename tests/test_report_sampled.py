@@ -568,3 +568,29 @@ def test_refused(path):
     assert "cannot compare " in told and "svc.mmt: it is of a sampled run (--budget), which has only some" in told
     told = mmattach("scan", "--core", "/dev/null", "--with-trace", path, status=1)
     assert "the trace is of a sampled run (--budget)" in told
+
+
+def loses(trace, stack, saw, lost):
+    """The kernel's probes saw @saw blocks being allocated there, of which @lost were lost, in a minute."""
+    trace.put("SAMPLE", 600 * SECOND, stack=stack, seen=600, late_seen=120, chunk_bytes=64 * 600, site_seen=600, steps=GO,
+              late_exposed_us=120 * SECOND, searched=20, lost=0, probes_saw=saw, probes_lost=lost, losing_us=60 * SECOND,
+              losing_blocks=lost * 100, losing_least=lost * 90, losing_most=lost * 110, losing_bytes=lost * 5600, **rounds(1, 600))
+
+
+@pytest.mark.parametrize("lost", [40, 0])
+def test_what_looks_the_same_is_one_row_unless_only_a_part_loses_blocks(tmp_path, lost):
+    """As the functions of an interpreter do that are called for one line of a script."""
+    trace = begin()
+    trace.stack(7, "xmalloc", "rule", "main")
+    trace.stack(8, "xcalloc", "rule", "main")
+    trace.stack(9, "xstrdup", "rule", "main")
+    for stack, blocks in ((7, lost), (8, 0), (9, lost)):
+        loses(trace, stack, 50, blocks)
+    budget(trace)
+    trace.put("END")
+    (tmp_path / "alike.mmt").write_bytes(trace.bytes())
+    report = json.loads(mmattach("report", "--format", "json", tmp_path / "alike.mmt"))
+    estimates = [report["groups"][row["groups"][0]]["estimate"] for row in report["rows"]]
+    assert all(row["name"].startswith("rule ") for row in report["rows"])
+    assert [(e["probed"], e["probed_lost"], e["known_by_probes"]) for e in estimates] == (
+        [(100, 80, True), (50, 0, False)] if lost else [(150, 0, False)])

@@ -319,7 +319,7 @@ static uint32_t first_of(struct stack_groups *ds, struct path *path, uint32_t co
 	uint32_t index;
 	uint64_t h;
 
-	d = stack_groups_look_up(ds, path, 0, VERDICT_COUNT, &h);
+	d = stack_groups_look_up(ds, path, 0, NULL, &h);
 	if (d)
 		return (uint32_t)(d - ds->all);
 	index = new_group(ds, *path, column);
@@ -427,7 +427,7 @@ static int count_empty_places(struct stack_groups *ds, const struct stock *st)
 		r = path_read(&ds->ledger->defs, ds->same_as, i, &path);
 		if (r < 0)
 			break;
-		d = stack_groups_look_up(ds, &path, 0, VERDICT_COUNT, &h);
+		d = stack_groups_look_up(ds, &path, 0, NULL, &h);
 		free(path.frames);
 		if (!d)
 			continue;

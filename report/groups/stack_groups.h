@@ -104,8 +104,8 @@ must_check int stack_groups_make(struct ledger *l, uint32_t family, const struct
 void stack_groups_fini(struct stack_groups *ds);
 
 /*
- * Stack groups that are not hidden and do not differ after their `skip` frames are merged into one; the
- * others become hidden. 0 or -ENOMEM.
+ * Stack groups that are not hidden and do not differ after their `skip` frames, in their verdict, nor in whether the
+ * kernel's probes saw them lose blocks, are merged into one; the others become hidden. 0 or -ENOMEM.
  */
 must_check int stack_groups_merge(struct stack_groups *ds);
 

@@ -34,10 +34,10 @@ void stack_groups_add_live(struct stack_live *to, const struct stack_live *k);
 must_check int stack_groups_split(struct stack_groups *ds);
 
 /*
- * The first stack group of @path with @verdict (VERDICT_COUNT: with any verdict), or NULL; then @h is the key
- * at which it would be found. If a different stack group has the same hash, the next free key is used.
+ * The first stack group of @path that may be merged with @twin (NULL: any), or NULL; then @h is the key at which it
+ * would be found. If a different stack group has the same hash, the next free key is used.
  */
 struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip,
-					 enum verdict verdict, uint64_t *h);
+					 const struct stack_group *twin, uint64_t *h);
 
 #endif

@@ -55,16 +55,33 @@ uint32_t stack_groups_of(const struct stack_groups *ds, uint32_t stack, enum ver
 	return ds->of_stack[stack_groups_slot(ds, stack, verdict)];
 }
 
+/*
+ * Has one of its processes lost blocks that the kernel's probes saw being allocated there? Functions of an interpreter
+ * that are executed for one line of a script look the same: of these one may lose its blocks, and others not.
+ */
+static bool is_seen_losing(const struct stack_group *d)
+{
+	const struct sampled *its = d->sampled;
+
+	while (its && !its->probed_lost)
+		its = its->next;
+	return its != NULL;
+}
+
+static bool are_twins(const struct stack_group *a, const struct stack_group *b)
+{
+	return a->verdict == b->verdict && is_seen_losing(a) == is_seen_losing(b);
+}
+
 struct stack_group *stack_groups_look_up(struct stack_groups *ds, const struct path *path, uint32_t skip,
-					 enum verdict verdict, uint64_t *h)
+					 const struct stack_group *twin, uint64_t *h)
 {
 	const uint32_t *known;
 
 	for (*h = path_hash(path, skip); (known = addrmap_get(&ds->by_hash, *h)); ++*h) {
 		struct stack_group *d = &ds->all[*known];
 
-		if (path_same(&d->path, d->skip, path, skip) &&
-		    (verdict == VERDICT_COUNT || d->verdict == verdict))
+		if (path_same(&d->path, d->skip, path, skip) && (!twin || are_twins(d, twin)))
 			return d;
 	}
 	return NULL;
@@ -152,7 +169,7 @@ int stack_groups_merge(struct stack_groups *ds)
 
 		if (d->hidden)
 			continue;
-		twin = stack_groups_look_up(ds, &d->path, d->skip, d->verdict, &h);
+		twin = stack_groups_look_up(ds, &d->path, d->skip, d, &h);
 		if (!twin) {
 			r = addrmap_put(&ds->by_hash, h, &i);
 			continue;
