@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Real leaks in released programs (bench/wild): which of them each way of watching finds.
+
+A program is started anew for each way. Of each report it is asked whether a right row is called a leak, and its rank
+among all rows; which rows that are not right are called leaks; how much was served meanwhile, of what was served
+before; and how much of the kernel's growth of the process was explained.
+"""
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from sides import LIMIT, Failed, Mmattach, read_line
+
+FOLDER = pathlib.Path(__file__).resolve().parent / "wild"
+PR_SET_CHILD_SUBREAPER = 36
+BEFORE_S = 10
+WAYS = {
+    "exact": ["-d", "30s"],
+    "uprobe": ["--engine", "uprobe", "-d", "30s"],
+    "budget1": ["--budget", "1%", "-d", "120s"],
+    "budget5": ["--budget", "5%", "-d", "60s"],
+    "scan": None,
+}
+
+
+def names():
+    return sorted(path.parent.name for path in FOLDER.glob("*/about.json"))
+
+
+def about(name):
+    return json.loads((FOLDER / name / "about.json").read_text(encoding="utf-8"))
+
+
+def descendants(pid):
+    """All processes below @pid."""
+    parents = {}
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text(errors="replace").rpartition(")")[2].split()[1])
+    found = {pid}
+    while True:
+        more = {child for child, parent in parents.items() if parent in found} - found
+        if not more:
+            return found - {pid}
+        found |= more
+
+
+class Program:
+    """One of them, and its load. .pid is what is to be watched."""
+
+    def __init__(self, name, wrap=""):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"mm-wild-{name}-"))
+        self.folder.chmod(0o777)
+        # what is left when a parent has ended is ours, and can be found
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.before = descendants(os.getpid())
+        script = FOLDER / name / "start"
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen(
+                ["unshare", "--net", "sh", "-c", f"ip link set lo up && exec sh '{script}'"], cwd=self.folder,
+                env={**os.environ, "WRAP": wrap, "HERE": str(FOLDER / name)}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log, bufsize=0)
+        self.pid = self.await_ready(name)
+
+    def await_ready(self, name):
+        line = "begun"
+        while line and not line.startswith("ready "):
+            line = read_line(self.process.stdout, name)
+        if line:
+            return int(line.split()[1])
+        text = (self.folder / "log").read_text(errors="replace")
+        self.__exit__()
+        raise Failed(f"{name} did not start: {text[-2000:]}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        end = time.monotonic() + LIMIT
+        while (left := descendants(os.getpid()) - self.before) and time.monotonic() < end:
+            for pid in left:
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            time.sleep(0.01)
+        self.process.stdout.close()
+        self.process.poll()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def served(self):
+        """Requests so far, and how many failed."""
+        with contextlib.suppress(OSError, ValueError):
+            text = (self.folder / "served").read_text().split()
+            return int(text[0]), int(text[1])
+        return 0, 0
+
+    def rate(self, seconds):
+        """How many were served a second."""
+        began, before = time.monotonic(), self.served()[0]
+        time.sleep(seconds)
+        return (self.served()[0] - before) / (time.monotonic() - began)
+
+    def alive(self):
+        return pathlib.Path(f"/proc/{self.pid}").exists()
+
+
+@dataclasses.dataclass
+class Outcome:
+    """Of one watch of one program."""
+
+    rank: int  # of the first right row; 0: there is none
+    leaks: bool  # is a right row called a leak?
+    named: str  # the first right row's name
+    false: list  # rows that are not right, and called leaks
+    rows: int
+    kept: float  # requests served, of those before
+    failed: int
+    alive: bool
+    head: str  # the first line of the text report
+
+    def line(self):
+        verdict = "found" if self.leaks else "listed" if self.rank else "missed"
+        text = f"{verdict}, row {self.rank or '-'} of {self.rows}, {len(self.false)} false, kept {self.kept:.2f}"
+        if self.failed:
+            text += f", {self.failed} failed"
+        if not self.alive:
+            text += ", DIED"
+        return text + (f": {self.named}" if self.named else "")
+
+
+def frame_text(frame):
+    module = pathlib.PurePath(frame.get("module") or frame["file"]).name
+    return f"{frame['function']} {module}+{frame.get('offset', '')}"
+
+
+def is_one_of(patterns, row, report):
+    texts = [frame_text(f) for g in row["groups"] for f in report["groups"][g].get("stack", [])]
+    return any(re.search(pattern, text) for pattern in patterns for text in texts)
+
+
+def is_leak(group):
+    """Does the report call it a leak? Of a watch with a budget: does it say how much stays?"""
+    estimate = group.get("estimate")
+    if estimate:
+        return (estimate["leaked_blocks_per_minute"][0] or 0) > 0
+    return group["verdict"] == "definite"
+
+
+def leaks(row, report):
+    return any(is_leak(report["groups"][g]) for g in row["groups"])
+
+
+def outcome(its, report, head, program, served):
+    """@served: requests a second before, and while it was watched; how many failed then."""
+    rows = report["rows"]
+    right = [row for row in rows if is_one_of(its.get("right", []), row, report)]
+    known = [*its.get("right", []), *its.get("also", [])]
+    false = [row["name"] for row in rows if leaks(row, report) and not is_one_of(known, row, report)]
+    first = right[0] if right else None
+    return Outcome(rank=rows.index(first) + 1 if first else 0, leaks=any(leaks(row, report) for row in right),
+                   named=first["name"] if first else "", false=false, rows=len(rows),
+                   kept=served[1] / served[0] if served[0] else 0, failed=served[2], alive=program.alive(),
+                   head=head)
+
+
+def command(way, pid, trace):
+    options = WAYS[way]
+    if options is None:
+        return [Mmattach.program, "scan", "-p", str(pid), "--format", "json"]
+    return [Mmattach.program, "-p", str(pid), *options, "--verbose", "-o", str(trace), "--format", "json"]
+
+
+def watch(name, way, keep=None):
+    """Start @name, and watch it; what was printed goes to the folder @keep, if given."""
+    its = about(name)
+    with Program(name) as program:
+        time.sleep(3)
+        before = program.rate(BEFORE_S)
+        trace = program.folder / "watch.mmt"
+        began, (served, failed) = time.monotonic(), program.served()
+        done = subprocess.run(command(way, program.pid, trace), stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=600)
+        then = program.served()
+        meanwhile = (then[0] - served) / (time.monotonic() - began)
+        if not done.stdout:
+            raise Failed(f"{name}, {way}: {done.stderr[-1000:]}")
+        report = json.loads(done.stdout)
+        text = "" if WAYS[way] is None else subprocess.run(
+            [Mmattach.program, "report", str(trace)], capture_output=True, text=True, errors="replace").stdout
+        if keep:
+            keep = pathlib.Path(keep)
+            keep.mkdir(parents=True, exist_ok=True)
+            (keep / f"{name}.{way}.json").write_text(done.stdout)
+            (keep / f"{name}.{way}.txt").write_text(text)
+            (keep / f"{name}.{way}.err").write_text(done.stderr)
+            if trace.exists():
+                shutil.copy(trace, keep / f"{name}.{way}.mmt")
+        head = text.split("\n\n")[0].splitlines()
+        return outcome(its, report, head[0] if head else "", program, (before, meanwhile, then[1] - failed))
+
+
+def missing(name):
+    packages = about(name).get("packages", [])
+    done = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages], text=True,
+                          capture_output=True)
+    there = {line.split()[0] for line in done.stdout.splitlines() if line.endswith(" installed")}
+    return sorted(set(packages) - there)
+
+
+def main():
+    """bench/wild.py NAME... [--way WAY]... [--keep FOLDER]"""
+    import argparse
+
+    parser = argparse.ArgumentParser(description="watch programs with real leaks in the ways that a user has")
+    parser.add_argument("names", nargs="*", default=names(), help=f"{', '.join(names())} (all)")
+    parser.add_argument("--way", action="append", choices=WAYS, help="only this way, may be repeated")
+    parser.add_argument("--rounds", type=int, default=1, help="so often each (1)")
+    parser.add_argument("--keep", metavar="FOLDER", help="where what was printed goes")
+    parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")
+    args = parser.parse_args()
+    if args.mmattach:
+        Mmattach.program = args.mmattach
+    for name in args.names:
+        if missing(name):
+            print(f"{name:14} not installed: {' '.join(missing(name))}", flush=True)
+            continue
+        for way in args.way or WAYS:
+            for _ in range(args.rounds):
+                try:
+                    result = watch(name, way, args.keep)
+                except (Failed, ValueError, subprocess.TimeoutExpired) as err:
+                    print(f"{name:14} {way:8} {err}", flush=True)
+                    continue
+                print(f"{name:14} {way:8} {result.line()}", flush=True)
+                for row in result.false:
+                    print(f"{'':24}false: {row}", flush=True)
+                if result.head:
+                    print(f"{'':24}{result.head}", flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failed as err:
+        sys.exit(f"bench: {err}")
