@@ -22,7 +22,7 @@
 #define NOTE_NS 1000000000ull		/* what a long window costs is noted so often, */
 #define NOTE_LIMIT_NS 200000000ull	/* and the keeper has so long to take note */
 #define FAILED_MOST 3			/* windows in a row without a copy: then there are no more */
-#define SLICE_BYTES 8192u		/* of a stack, at most: to copy them takes the thread's time, and space */
+#define SLICE_BYTES 32768u		/* of a stack, at most: to copy them takes the thread's time, and space */
 #define READ_NS 2000000u		/* records are read for so long; then what the window costs is looked at again */
 #define LEASE_NS 250000000ull		/* if we do not go on for so long, the probes go by themselves */
 #define NEVER_NS UINT64_MAX

@@ -7,7 +7,9 @@
 #define LONG_NS 4000000ull	/* without a look: the process may have been idle until then */
 #define LONGEST_NS 10000000000ull	/* of a window: what is lost in one copy is confirmed by a later one */
 #define ASK_AGAIN_NS 500000000ull
-#define RESERVE_PART 4		/* one part in so many of the bucket is for what comes until the probes are taken out */
+#define COPYING_NS 20000000ull	/* until it is known how long it takes */
+#define RESERVE_PART 4		/* one part in so many of the limit is not used up by a window: the process is to be copied */
+#define OVERDRAFT_PART 8	/* so much of it must be left when the probes are out, else the copy is not affordable */
 /* a window begins within so much time after it may, on average; within twice as much for sure */
 #define SPREAD_NS 3000000000ull
 
@@ -15,9 +17,22 @@ void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_c
 {
 	*w = (struct loss_windows){
 		.random = now->now_ns | 1, .next_ns = now->now_ns, .first_ns = now->now_ns,
-		.first_work_ns = now->work_ns,
+		.first_work_ns = now->work_ns, .copying_ns = COPYING_NS, .limit_ns = TEN_SECONDS_NS / 1000000 * ppm,
 	};
-	token_bucket_init(&w->bucket, ppm, now->now_ns);
+}
+
+static void spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
+{
+	w->cost_ns += ns;
+	ten_seconds_add(&w->spent, ns, now_ns);
+}
+
+/* What the last ten seconds leave of its part. */
+static uint64_t left_ns(struct loss_windows *w, uint64_t now_ns)
+{
+	const uint64_t sum_ns = ten_seconds_sum(&w->spent, now_ns);
+
+	return sum_ns < w->limit_ns ? w->limit_ns - sum_ns : 0;
 }
 
 /* How long it works in @ns, on average. */
@@ -38,12 +53,12 @@ static void choose_moment(struct loss_windows *w, const struct loss_clocks *now)
 
 bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, uint64_t room_ns)
 {
-	int64_t level;
+	uint64_t left;
 
 	if (w->open || now->now_ns < w->next_ns)
 		return false;
-	level = token_bucket_level(&w->bucket, now->now_ns);
-	if (level < w->bucket.capacity_ns / 4 * 3 || (int64_t)room_ns < level) {
+	left = left_ns(w, now->now_ns);
+	if (left < w->limit_ns / 4 * 3 || room_ns < left) {
 		w->next_ns = now->now_ns + ASK_AGAIN_NS;
 		return false;
 	}
@@ -56,7 +71,8 @@ bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, 
 void loss_windows_open(struct loss_windows *w, uint64_t now_ns)
 {
 	w->open = true;
-	w->opened_ns = now_ns;
+	w->opened_ns = w->looked_ns = now_ns;
+	w->over_ns = 0;
 	w->cost_ns = 0;
 	w->ready_ns = 0;
 	w->next_ns = now_ns + FIRST_LOOK_NS;
@@ -65,17 +81,20 @@ void loss_windows_open(struct loss_windows *w, uint64_t now_ns)
 
 bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
-	double until_ns = (double)LONG_NS, level;
+	/* what a nanosecond costs now: no more than that all threads make nothing but calls */
+	const double rate = now_ns > w->looked_ns ? (double)ns / (double)(now_ns - w->looked_ns) : 0;
+	double until_ns = (double)LONG_NS, left;
 
-	token_bucket_take(&w->bucket, ns, now_ns);
-	level = (double)token_bucket_level(&w->bucket, now_ns);
-	w->cost_ns += ns;
-	level -= (double)w->bucket.capacity_ns / RESERVE_PART;
-	if (level <= 0 || now_ns - w->opened_ns >= LONGEST_NS)
+	spend(w, now_ns, ns);
+	w->looked_ns = now_ns;
+	left = (double)left_ns(w, now_ns) - (double)w->limit_ns / RESERVE_PART - rate * (double)w->copying_ns;
+	if (left <= 0 || now_ns - w->opened_ns >= LONGEST_NS) {
+		w->over_ns = now_ns;
 		return true;
-	/* half of what is left, at the rate so far: that may become higher */
-	if (w->cost_ns)
-		until_ns = level * (double)(now_ns - w->opened_ns) / (double)w->cost_ns / 2;
+	}
+	/* half of what is left, at that rate: it may become higher */
+	if (rate > 0)
+		until_ns = left / rate / 2;
 	until_ns = until_ns < (double)LONG_NS ? until_ns : (double)LONG_NS;
 	w->next_ns = now_ns + (until_ns > (double)FIRST_LOOK_NS ? (uint64_t)until_ns : FIRST_LOOK_NS);
 	return false;
@@ -83,13 +102,15 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 
 bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
-	token_bucket_take(&w->bucket, ns, now_ns);
-	return token_bucket_level(&w->bucket, now_ns) < -w->bucket.capacity_ns / RESERVE_PART;
+	spend(w, now_ns, ns);
+	return left_ns(w, now_ns) < w->limit_ns / OVERDRAFT_PART;
 }
 
 void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
-	token_bucket_take(&w->bucket, ns, now_ns);
+	spend(w, now_ns, ns);
+	if (w->over_ns)
+		w->copying_ns = now_ns - w->over_ns;
 	w->open = false;
 	w->lasted_ns += now_ns - w->opened_ns;
 	w->next_ns = now_ns;

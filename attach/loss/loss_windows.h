@@ -3,15 +3,17 @@
  * loss_windows: when the kernel's probes are made, and for how long, so that they cost no more than their part of a
  * budget. Pure.
  *
- * That part is a token bucket (attach/keeper/budget/token_bucket.h). A window may begin when it is nearly full, and
- * ends when it is nearly empty. It begins at a random moment of the time that the process works (its CPU time), not of
- * all time: of a process that works in bursts a window that begins between two of them would end at the beginning of the
- * next one, each time. Where few calls are made, the bucket does not become empty: then the window lasts ten
- * seconds, and nearly every call is seen.
+ * That part is of any ten seconds (struct ten_seconds), and one window may use up nearly all of it: a long window sees
+ * more of a burst than many short ones, which would all end at its beginning; and in a long one blocks become
+ * lost whose holder is collected only later. It begins when nearly all of that part is left again, at a random moment of
+ * the time that the process works (its CPU time), not of all time: of a process that works in bursts a window that
+ * begins between two of them would end at the beginning of the next one, each time. Where few calls are made, not much
+ * is used up: then the window lasts ten seconds, and nearly every call is seen.
  *
  * What a call costs is known from the self-test of the probes. How often calls are made is not, so a window that has
  * begun is looked at every few milliseconds, the more often, the nearer its end is. What it costs until the process is
- * copied and the probes are taken out is spent, too; if that becomes too much, the window was in vain.
+ * copied and the probes are taken out is spent, too, and is expected to be as much as in the last moments, for as long
+ * as that took the last time; if it becomes too much, the window was in vain.
  */
 #ifndef MM_LOSS_WINDOWS_H
 #define MM_LOSS_WINDOWS_H
@@ -22,7 +24,8 @@
 #include "attach/keeper/budget/token_bucket.h"
 
 struct loss_windows {
-	struct token_bucket bucket;
+	uint64_t limit_ns;		/* of any ten seconds */
+	struct ten_seconds spent;
 	uint64_t random;
 	/* since the beginning: how long the process has worked, in how much time */
 	uint64_t first_ns, first_work_ns;
@@ -30,6 +33,8 @@ struct loss_windows {
 	uint64_t ready_ns, at_work_ns, at_ns;
 	bool open;
 	uint64_t opened_ns, cost_ns;	/* of the present window: its beginning; its cost so far */
+	uint64_t looked_ns, over_ns;	/* when its cost was asked for last; when it was over (0: not yet) */
+	uint64_t copying_ns;		/* of the last one: from then until the probes were out */
 	uint64_t next_ns;		/* not before that: the next one begins; the present one is looked at */
 	uint64_t lasted_ns;		/* all windows that are over */
 	unsigned n;			/* how many began */

@@ -136,7 +136,7 @@ static void only_where_there_is_room(void **state)
 	assert_true(w.next_ns > now.now_ns && !w.ready_ns);
 }
 
-/* Until the probes are out, a part more may be spent than there is. */
+/* Until the probes are out, a part more may be spent than a window uses up. */
 static void an_overdraft(void **state)
 {
 	const struct loss_clocks now = { START, 0 };
@@ -145,9 +145,30 @@ static void an_overdraft(void **state)
 	(void)state;
 	loss_windows_init(&w, PPM, &now);
 	loss_windows_open(&w, START);
-	assert_true(loss_windows_spend(&w, START + MS, 26 * MS));
-	assert_false(loss_windows_overdraws(&w, START + MS, 10 * MS));
-	assert_true(loss_windows_overdraws(&w, START + MS, 10 * MS));
+	assert_true(loss_windows_spend(&w, START + S, 76 * MS));
+	assert_false(loss_windows_overdraws(&w, START + S + MS, 10 * MS));
+	assert_true(loss_windows_overdraws(&w, START + S + 2 * MS, 10 * MS));
+}
+
+/* What it will cost until the process is copied is kept back, at the present rate, for as long as the last copy took. */
+static void what_comes_after_it(void **state)
+{
+	const struct loss_clocks now = { START, 0 };
+	struct loss_windows w;
+
+	(void)state;
+	loss_windows_init(&w, PPM, &now);
+	loss_windows_open(&w, START);
+	/* 60 ms of 75 in as long a time: 20 ms more would be too much; at a tenth of that rate they are not */
+	assert_true(loss_windows_spend(&w, START + 60 * MS, 60 * MS));
+	loss_windows_close(&w, START + 65 * MS, 5 * MS);
+	assert_int_equal(w.copying_ns, 5 * MS);
+	loss_windows_open(&w, START + 11 * S);
+	assert_false(loss_windows_spend(&w, START + 11 * S + 60 * MS, 60 * MS));
+	assert_true(loss_windows_spend(&w, START + 11 * S + 71 * MS, 11 * MS));
+	loss_windows_close(&w, START + 11 * S + 91 * MS, 0);
+	loss_windows_open(&w, START + 22 * S);
+	assert_false(loss_windows_spend(&w, START + 22 * S + 600 * MS, 60 * MS));
 }
 
 int main(void)
@@ -158,6 +179,7 @@ int main(void)
 		cmocka_unit_test(bursts_are_seen_in_their_middle),
 		cmocka_unit_test(only_where_there_is_room),
 		cmocka_unit_test(an_overdraft),
+		cmocka_unit_test(what_comes_after_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
