@@ -57,6 +57,14 @@ static int by_group(const void *pa, const void *pb)
 				      (a->process > b->process) - (a->process < b->process);
 }
 
+/* How many blocks the process loses; of a run that is not merged. */
+static double lost_a_minute(const struct ledger *l)
+{
+	const struct fact_loss *its = &l->samples.budget.loss;
+
+	return its->over_us && !ledger_is_merged(l) ? (double)its->blocks * 60e6 / (double)its->over_us : INFINITY;
+}
+
 /* Blocks that seem to stay of one stack may be those of another one of the same process. */
 static int doubt_others(const struct stack_groups *ds, struct group_sample *all, size_t n)
 {
@@ -67,7 +75,7 @@ static int doubt_others(const struct stack_groups *ds, struct group_sample *all,
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		if (i && all[i].process != all[i - 1].process) {
-			sampled_doubt_others(places + from, nplaces - from);
+			sampled_doubt_others(places + from, nplaces - from, lost_a_minute(ds->ledger));
 			from = nplaces;
 		}
 		if (is_a_place(ds, all[i].group))
@@ -75,7 +83,7 @@ static int doubt_others(const struct stack_groups *ds, struct group_sample *all,
 				&all[i].its, bytes_left(&ds->all[all[i].group], &all[i].its),
 			};
 	}
-	sampled_doubt_others(places + from, nplaces - from);
+	sampled_doubt_others(places + from, nplaces - from, lost_a_minute(ds->ledger));
 	return 0;
 }
 

@@ -259,7 +259,8 @@ static bool probes_contradict(const struct summary_sample *its)
 	if (!its->probed || !its->lost || its->survival.share > NOT_FREED_SOON)
 		return false;
 	quantile_share((double)its->probed_lost, (double)its->probed, &unused, &most);
-	return most < its->survival.low * (double)its->lost / fmax((double)its->searched, 1);
+	return most < (its->by_lost ? of_lost(its).low :
+				      its->survival.low * (double)its->lost / fmax((double)its->searched, 1));
 }
 
 static void conclude_by_probes(const struct sampled *s, struct summary_sample *out)

@@ -104,10 +104,29 @@ static bool lost_may_be_others(const struct sampled_place *its, const struct sam
 	return false;
 }
 
-void sampled_doubt_others(const struct sampled_place *all, size_t n)
+/* What the process loses, less what is known to be lost at some sites, at least. */
+static double lost_elsewhere(const struct sampled_place *all, size_t n, double lost)
 {
+	for (size_t i = 0; i < n; i++)
+		if (all[i].its->by_probes)
+			lost -= all[i].its->kept_blocks.low;
+	return fmax(lost, 0);
+}
+
+/* Are more of this site's blocks said to be lost than there are? */
+static bool exceeds(const struct summary_sample *its, double rest)
+{
+	return its->survival.kind == SURVIVAL_STAYS && !its->by_probes && its->lost &&
+	       its->kept_blocks.low * (its->by_lost ? 1 : (double)its->lost / fmax((double)its->searched, 1)) > rest;
+}
+
+void sampled_doubt_others(const struct sampled_place *all, size_t n, double lost)
+{
+	const double rest = lost_elsewhere(all, n, lost);
+
 	/* the rates and ages of the others count, doubted or not, so the order does not matter */
 	for (size_t i = 0; i < n; i++)
-		if (may_be_others(&all[i], all, n) || lost_may_be_others(&all[i], all, n))
+		if (may_be_others(&all[i], all, n) || lost_may_be_others(&all[i], all, n) ||
+		    exceeds(all[i].its, rest))
 			sampled_doubt(all[i].its, SURVIVAL_OTHERS);
 }

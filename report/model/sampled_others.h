@@ -16,6 +16,9 @@
  * Only sites of which far more is left count, at an age at which that says something: so if one block in ten
  * stays at two sites, neither is doubted because of the other. But where nothing shows that blocks stay except that
  * some are lost at the end, any other site of that size counts of which some are lost, too.
+ *
+ * And what the whole process loses may be known, and of some stacks how much of that is theirs (the kernel's probes saw
+ * it): so what is lost of the others can be no more than the rest.
  */
 #ifndef MM_SAMPLED_OTHERS_H
 #define MM_SAMPLED_OTHERS_H
@@ -30,8 +33,9 @@ struct sampled_place {
 };
 
 /*
- * Of @all[0..n), those that are reported as live, but whose blocks may be those of others, become unknown.
+ * Of @all[0..n), those that are reported as live, but whose blocks may be those of others, become unknown. @lost: how
+ * many blocks a minute the process loses (INFINITY: that is not known).
  */
-void sampled_doubt_others(const struct sampled_place *all, size_t n);
+void sampled_doubt_others(const struct sampled_place *all, size_t n, double lost);
 
 #endif

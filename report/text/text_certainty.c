@@ -109,6 +109,12 @@ static void put_no_verdicts(struct strbuf *sb, const struct summary *s)
 	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, strlen(NO_VERDICTS));
 }
 
+/* Nothing points to most of the blocks that were found: they are no cache's. */
+static bool is_lost(const struct summary_sample *its)
+{
+	return its->by_probes || its->by_lost || its->lost > its->searched / 2;
+}
+
 /*
  * Of what grows, and is not lost for certain: is it still there when it ought to have been freed? A sampled
  * run's groups are asked whether they stay. Growth of ranges is growth, whatever it is for.
@@ -118,7 +124,7 @@ static bool may_be_young(const struct summary *s, const struct summary_group *g)
 	if (summary_family(s, g->family)->ranges)
 		return false;
 	if (summary_is_sampled(&s->run))
-		return g->sampled && g->sampled->survival.kind == SURVIVAL_STAYS;
+		return g->sampled && g->sampled->survival.kind == SURVIVAL_STAYS && !is_lost(g->sampled);
 	return g->verdict != VERDICT_DEFINITE && g->verdict != VERDICT_INDIRECT && growth_rises(&g->growth);
 }
 

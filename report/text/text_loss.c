@@ -41,10 +41,30 @@ static double explained(const struct summary *s, bool *may)
 	return sum;
 }
 
-static void put_explained(struct strbuf *sb, const struct summary *s, double rate)
+static double blocks_a_minute(const struct summary_budget *b)
+{
+	return (double)b->loss.blocks * 60 / b->loss_s;
+}
+
+/* What groups explain that are not shown is not known. */
+static bool all_are_shown(const struct summary *s)
+{
+	return !s->filters && !s->suppressed.groups;
+}
+
+bool text_loss_is_explained(const struct summary *s)
+{
+	const struct summary_budget *b = &s->run.budget;
+	bool may;
+
+	return b->told && b->loss_s > 0 && b->loss.blocks && all_are_shown(s) &&
+	       explained(s, &may) >= ALL * blocks_a_minute(b);
+}
+
+static void put_explained(struct strbuf *sb, const struct summary *s)
 {
 	bool may;
-	const double share = explained(s, &may) / rate;
+	const double share = explained(s, &may) / blocks_a_minute(&s->run.budget);
 
 	if (share >= ALL)
 		strbuf_puts(sb, "; the groups that leak explain about all of it");
@@ -75,9 +95,8 @@ void text_loss(struct strbuf *sb, const struct summary *s)
 		strbuf_puts(&line, " (");
 		format_rate(&line, (double)b->loss.bytes * 60 / b->loss_s, false);
 		strbuf_putc(&line, ')');
-		/* what groups explain that are not shown is not known here */
-		if (!s->filters && !s->suppressed.groups)
-			put_explained(&line, s, (double)b->loss.blocks * 60 / b->loss_s);
+		if (all_are_shown(s))
+			put_explained(&line, s);
 	} else {
 		strbuf_puts(&line, "what grows, if anything does, is still pointed to");
 	}

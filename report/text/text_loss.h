@@ -10,9 +10,14 @@
 #ifndef MM_TEXT_LOSS_H
 #define MM_TEXT_LOSS_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 
 void text_loss(struct strbuf *sb, const struct summary *s);
+
+/* Is it known, and explained by the groups that leak? Then what may leak is nothing to begin with. */
+bool text_loss_is_explained(const struct summary *s);
 
 #endif

@@ -266,6 +266,15 @@ static void what_probes_have_seen_contradicts(void **state)
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
 	s.losing = (struct fact_losing){ .seen = 2 };
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	/* of 49 three are left, and lost; but none of 5,910 */
+	s = by_chance(600, 600);
+	follow(&s, 3, 9);
+	s.steps[0] = (struct fact_step){ .at_risk = 49, .gone = 46 };
+	s.seen = 49;
+	s.searched = s.lost = 3;
+	assert_true(judged(&s, 1).survival.kind == SURVIVAL_STAYS && judged(&s, 1).by_lost);
+	s.losing.seen = 5910;
+	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_OTHERS);
 	/* none is freed soon: they may be lost later than a window lasts */
 	s = by_chance(600, 600);
 	follow(&s, 100, 11);

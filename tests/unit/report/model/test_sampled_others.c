@@ -5,6 +5,7 @@
  */
 #include "report/model/sampled_others.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,7 +87,7 @@ static struct summary_sample *of_short_lived(double rate)
 
 static enum survival_kind doubted(const struct summary_sample *one)
 {
-	sampled_doubt_others(places, nplaces);
+	sampled_doubt_others(places, nplaces, INFINITY);
 	return one->survival.kind;
 }
 
@@ -173,6 +174,37 @@ static void what_another_site_has_lost(void **state)
 	assert_int_equal(doubted(one), SURVIVAL_STAYS);
 	other->survival.kind = SURVIVAL_STAYS;
 	assert_int_equal(doubted(one), SURVIVAL_UNKNOWN);
+}
+
+/* What the process loses is known, and so it is of one site; then others can have lost no more than the rest. */
+static void more_than_the_process_loses(void **state)
+{
+	struct summary_sample *one, *other;
+
+	(void)state;
+	nplaces = 0;
+	one = of_few(4);
+	other = place(leak, 5998, 256);
+	other->searched = other->lost = 50;
+	other->by_probes = true;
+	other->kept_blocks = (struct estimate){ 6000, 5900, 6000, false };
+	sampled_doubt_others(places, nplaces, 5900 + one->kept_blocks.low + 1);
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);
+	sampled_doubt_others(places, nplaces, 5900 + one->kept_blocks.low - 1);
+	assert_int_equal(one->survival.kind, SURVIVAL_UNKNOWN);
+	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
+	/* its blocks' ages show that they stay: of these so large a part is lost, and not if none is */
+	nplaces = 0;
+	one = place(leak, 5998, 64);
+	one->searched = 50;
+	sampled_doubt_others(places, nplaces, 1000);
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);
+	one->lost = 5;
+	sampled_doubt_others(places, nplaces, 1000);
+	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);
+	one->lost = 25;
+	sampled_doubt_others(places, nplaces, 1000);
+	assert_int_equal(unknown_reason(one), UNKNOWN_OTHERS);
 }
 
 /* Eight blocks of the other site were followed, for a second: none was freed. */
@@ -285,6 +317,7 @@ int main(void)
 		cmocka_unit_test(more_than_the_others_have),
 		cmocka_unit_test(many_are_added_up),
 		cmocka_unit_test(what_another_site_has_lost),
+		cmocka_unit_test(more_than_the_process_loses),
 		cmocka_unit_test(of_which_nothing_bounds_the_rate),
 		cmocka_unit_test(where_most_is_left),
 	};
