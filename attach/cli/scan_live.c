@@ -8,7 +8,6 @@
 
 #include "attach/keeper/procfs.h"
 #include "attach/options/options.h"
-#include "attach/probes/code/elfimage.h"
 #include "attach/scan/scan_allocator.h"
 #include "attach/snapshot/pause.h"
 #include "attach/target/diagnose.h"
@@ -124,27 +123,9 @@ static int look_once(const struct scan_live *sc, int argc, char **argv, struct p
 	return r;
 }
 
-/* The files of the target's code were opened while the process existed. */
-static int open_file(void *ctx, const struct mapping *m, bool *certain)
-{
-	const struct modules *ms = ctx;
-
-	for (size_t i = 0; i < modules_count(ms); i++) {
-		const struct module *mod = modules_at(ms, i);
-		int fd;
-
-		if (!mod->img || mod->dev != m->dev || mod->ino != m->ino)
-			continue;
-		fd = fcntl(elfimage_fd(mod->img), F_DUPFD_CLOEXEC, 3);
-		*certain = fd >= 0;
-		return fd < 0 ? -errno : fd;
-	}
-	return -ENOENT;
-}
-
 static int count(const struct scan_live *sc)
 {
-	int r = backing_add(sc->snapshot, open_file, *sc->modules, sc->backing);
+	int r = backing_add(sc->snapshot, modules_open_file, *sc->modules, sc->backing);
 
 	if (r == 0)
 		r = census_take(sc->snapshot, sc->census);

@@ -119,13 +119,6 @@ bool loss_is_doubtful(const struct loss_sum *sum)
 	       sum->back > sum->blocks / BACK_NEW_PART;
 }
 
-void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum)
-{
-	for (size_t i = 0; i < LOSS_SIZES_LISTED && sum->sizes[i].blocks; i++)
-		strbuf_printf(sb, "%s%" PRIu64 " of %" PRIu64 "%s", i ? ", " : "", sum->sizes[i].blocks,
-			      sum->sizes[i].size, i ? "" : " bytes");
-}
-
 void loss_fini(struct loss *l)
 {
 	free(l->lost);

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/strbuf.h"
 #include "heap/block.h"
 
 #define LOSS_SIZES 8		/* those with most bytes */
@@ -51,9 +50,6 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 
 /* Do blocks come back, so that what is found lost is not lost for good in this process? */
 bool loss_is_doubtful(const struct loss_sum *sum);
-
-/* "400 of 40 bytes, 123 of 24"; nothing if there are none. */
-void loss_put_sizes(struct strbuf *sb, const struct loss_sum *sum);
 
 void loss_fini(struct loss *l);
 

@@ -306,6 +306,23 @@ int modules_open_mem(const struct modules *ms)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
+int modules_open_file(void *modules, const struct mapping *m, bool *certain)
+{
+	const struct modules *ms = modules;
+
+	for (size_t i = 0; i < modules_count(ms); i++) {
+		const struct module *mod = modules_at(ms, i);
+		int fd;
+
+		if (!mod->img || mod->dev != m->dev || mod->ino != m->ino)
+			continue;
+		fd = fcntl(elfimage_fd(mod->img), F_DUPFD_CLOEXEC, 3);
+		*certain = fd >= 0;
+		return fd < 0 ? -errno : fd;
+	}
+	return -ENOENT;
+}
+
 pid_t modules_pid(const struct modules *ms)
 {
 	return ms->pid;

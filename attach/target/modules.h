@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "base/taddr.h"
 
+struct mapping;
+
 struct module {
 	char *path;		/* as in /proc/PID/maps, without " (deleted)" */
 	const char *name;	/* base name of path; "[vdso]" */
@@ -73,6 +75,12 @@ must_check int modules_move(struct modules *ms, pid_t pid, int mem);
 
 /* A descriptor to read the process's memory, which the caller closes; -1: it cannot be opened. */
 int modules_open_mem(const struct modules *ms);
+
+/*
+ * The file of a module that is mapped as @m says, as it was opened while the process existed: a descriptor, which the
+ * caller closes, or -errno. @certain: it is that file. For backing_add (heap/snapshot/backing.h), @modules: struct modules.
+ */
+int modules_open_file(void *modules, const struct mapping *m, bool *certain);
 
 /* A living thread of the process. */
 pid_t modules_pid(const struct modules *ms);

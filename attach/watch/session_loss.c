@@ -10,6 +10,7 @@
 
 #include "attach/events/recorder.h"
 #include "attach/events/tally.h"
+#include "attach/loss/loss_content.h"
 #include "attach/options/options.h"
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_stacks.h"
@@ -288,9 +289,21 @@ static void end_probes(struct session *s, const struct loss *all, struct loss *s
 	loss_fini(since);
 }
 
-static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
+/* @new: what was lost meanwhile. */
+static void note_loss(struct session *s, const struct loss *new, const struct loss_sum *sum, uint64_t over_ns, uint64_t t)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
+
+	if (!sum->blocks)
+		return;
+	s->tally->out_of_memory |= loss_content_put(&text, new, sum, &s->snapshot->memory, s->planting->modules) < 0;
+	recorder_note(s->recorder, t,
+		      "in %.0f s the process lost %" PRIu64 " blocks, %" PRIu64 " bytes, for good: most are %s",
+		      (double)over_ns / 1e9, sum->blocks, sum->bytes, strbuf_str(&text));
+}
+
+static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
+{
 	const uint64_t over_ns = s->snapshot->had.at_ns - s->loss.at_ns;
 	struct loss since = { 0 };
 	struct loss_sum sum;
@@ -309,12 +322,8 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 	sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
+	note_loss(s, at_end, &sum, over_ns, t);
 	end_probes(s, at_end, &since, t);
-	loss_put_sizes(&text, &sum);
-	if (sum.blocks)
-		recorder_note(s->recorder, t,
-			      "in %.0f s the process lost %" PRIu64 " blocks, %" PRIu64 " bytes, for good: most are %s",
-			      (double)over_ns / 1e9, sum.blocks, sum.bytes, strbuf_str(&text));
 }
 
 static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)

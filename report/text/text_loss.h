@@ -4,7 +4,7 @@
  * was seen or not: so it is known how much the groups that leak explain.
  *
  *	lost in 59s: 523 blocks, 41.2 KiB (41.9 KiB/min); the groups that leak explain about 12% of it: a short
- *	watch without --budget names the rest
+ *	watch without --budget names the rest. The last notes say what is in such blocks
  *	no block was lost in 59s: what grows, if anything does, is still pointed to
  */
 #ifndef MM_TEXT_LOSS_H
