@@ -594,3 +594,18 @@ def test_what_looks_the_same_is_one_row_unless_only_a_part_loses_blocks(tmp_path
     assert all(row["name"].startswith("rule ") for row in report["rows"])
     assert [(e["probed"], e["probed_lost"], e["known_by_probes"]) for e in estimates] == (
         [(100, 80, True), (50, 0, False)] if lost else [(150, 0, False)])
+
+
+@pytest.mark.parametrize("callers, sizes, named", [(5, 2, "use"), (4, 2, "inner"), (5, 1, "inner")])
+def test_what_many_functions_call_for_blocks_of_many_sizes_is_a_wrapper(tmp_path, callers, sizes, named):
+    trace = begin()
+    for i in range(callers):
+        trace.stack(10 + i, "inner", f"use{i}", "main")
+        sample(trace, 10 + i, 600, STAY, size=64 * (1 + i % sizes), **rounds(1, 600))
+    budget(trace)
+    trace.put("END")
+    (tmp_path / "inner.mmt").write_bytes(trace.bytes())
+    rows = json.loads(mmattach("report", "--format", "json", tmp_path / "inner.mmt"))["rows"]
+    assert len(rows) == callers and all(row["name"].startswith(named) for row in rows)
+    shown = json.loads(mmattach("report", "--wrappers", "show", "--format", "json", tmp_path / "inner.mmt"))["rows"]
+    assert all(row["name"].startswith("inner") for row in shown)

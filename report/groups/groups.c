@@ -4,6 +4,7 @@
  *
  *	stack groups	stacks with the same code locations (stack_groups.c)
  *	shown		named; suppressed and filtered ones are hidden; the end of the wrappers is found
+ *	forwarders	and further ones, which the run shows to be wrappers (forwarders.c)
  *	merged		stack groups that look the same without their wrappers become one
  *	replaced	what only came for blocks that are older than the watch (replaced.c)
  *	groups		their growth is estimated
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/groups/forwarders.h"
 #include "report/groups/freed_by.h"
 #include "report/groups/group_samples.h"
 #include "report/groups/group_shares.h"
@@ -176,6 +178,8 @@ static int make_groups(struct maker *mk)
 
 	for (size_t i = 0; i < mk->stacks.n && r == 0; i++)
 		r = show(mk, &mk->stacks.all[i]);
+	if (r == 0 && !mk->opt->keep_wrappers && !mk->ledger->defs.families[mk->stacks.family].ranges)
+		r = forwarders_skip(&mk->stacks);
 	if (r == 0)
 		r = stack_groups_merge(&mk->stacks);
 	if (r == 0)

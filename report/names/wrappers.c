@@ -219,6 +219,11 @@ static const char *const holders[] = {
 };
 
 #define ALLOCATOR_DEPTH 32	/* frames in the allocator, at most */
+/* names end so */
+static const char *const own_allocators[] = {
+	"malloc", "calloc", "realloc", "strdup", "strndup", "memdup", "mem_alloc", "MemAlloc",
+};
+
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool begins_with_any(const char *name, const char *const *starts, size_t n)
@@ -265,9 +270,21 @@ static bool is_allocator(const char *name)
 	return is_one_of(name, allocators, COUNT(allocators));
 }
 
+/* A program's own: mosquitto__malloc, qcalloc, jv_mem_alloc, av_strdup. What makes objects is called so or so: conn_alloc. */
+static bool is_like_allocator(const char *name)
+{
+	size_t n;
+
+	name = bare(name, &n);
+	for (size_t i = 0; i < COUNT(own_allocators); i++)
+		if (strip(name, n, own_allocators[i]) < n)
+			return true;
+	return false;
+}
+
 static bool is_c_function(const char *name)
 {
-	return is_allocator(name) || is_one_of(name, c_functions, COUNT(c_functions));
+	return is_allocator(name) || is_one_of(name, c_functions, COUNT(c_functions)) || is_like_allocator(name);
 }
 
 static bool opens(char c)
@@ -370,13 +387,25 @@ static bool may_call_back(const struct summary_frame *f, const char *linkage)
 	return !f->function || !holds(f->function);
 }
 
+/* A method of a C++ class: MemPoolMalloc::allocate. */
+static bool is_method_allocate(const struct summary_frame *f)
+{
+	cleanup_strbuf struct strbuf base = STRBUF_INIT;
+	bool templated;
+
+	if (!f->function || !strstr(f->function, "::"))
+		return false;
+	shortname_base(&base, f->function, &templated);
+	return !strcmp(strbuf_str(&base), "allocate") || !strcmp(strbuf_str(&base), "Allocate");
+}
+
 static bool is_wrapper(const struct summary_frame *f)
 {
 	const char *linkage = f->linkage ? f->linkage : f->function;
 
 	if (f->wrapper || !linkage)
 		return f->wrapper;
-	if (is_c_function(linkage))
+	if (is_c_function(linkage) || is_method_allocate(f))
 		return true;
 	return is_of_a_library(f, linkage) && !may_call_back(f, linkage);
 }

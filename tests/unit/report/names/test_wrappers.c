@@ -47,13 +47,18 @@ static void functions_of_c(void **state)
 		"rte_zmalloc_socket",
 		"CRYPTO_zalloc",
 		"my_malloc",
+		"our_malloc",
+		"jv_mem_alloc",
+		"mosquitto__malloc",
+		"qrealloc",
+		"av_strdup.part.0",
 		"_PyObject_Malloc",
 		"__rust_alloc",
 		"__vasprintf_internal",
 		"_obstack_newchunk",
 	};
-	static const char *const no[] = { "",	      "_",	 "main", "our_malloc", "malloc_all",
-					  "xmallocs", "strdupe", "__",	 "core_alloc", "cache_insert" };
+	static const char *const no[] = { "",	      "_",	 "main", "malloc_all", "xmallocs",
+					  "strdupe", "__", "core_alloc", "conn_alloc", "cache_insert" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
@@ -126,6 +131,9 @@ static void functions_of_cxx(void **state)
 	assert_wrapper("shop::fill(std::vector<int>&)", NULL, false);
 	assert_wrapper("shop::operator new_thing(int)", NULL, false);
 	assert_wrapper("mystd::alloc()", NULL, false);
+	assert_wrapper("MemPoolMalloc::allocate()", "_ZN13MemPoolMalloc8allocateEv", true);
+	assert_wrapper("shop::allocate_all(int)", NULL, false);
+	assert_wrapper("allocate", NULL, false);
 	assert_wrapper("fill", "_ZN4shop4fillEv", false);
 	assert_wrapper("core::Server::accept()", "_ZN4core6Server6acceptEv", false);
 	assert_wrapper("core::Server::accept()", NULL, false);
