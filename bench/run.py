@@ -41,6 +41,7 @@ import sampled
 import script_stacks
 import shell
 import stacks
+import wild
 from sides import Bare, Failed, Mmattach, Placement, Quota, Target, cpus
 
 UNTRACED_MS = 100  # the first calls run with cold caches
@@ -319,6 +320,12 @@ def measure_rust_leak(plan):
     return [Row(**row) for row in busy_leak.rust_rows(dataclasses.replace(plan, rounds=min(plan.rounds, 5)))]
 
 
+def measure_wild(plan):
+    """Real leaks in released programs, three rounds at most: three minutes a program, way and round."""
+    for row in wild.rows(plan):
+        yield Row(**row)
+
+
 def measure_simulated(plan):
     """Of watches in simulated time."""
     return [Row(**row) for row in in_simulated_time.rows(plan)]
@@ -403,12 +410,12 @@ MEASUREMENTS = {
     "growth": measure_growth, "pauses": measure_pauses, "budget": measure_budget, "gdb": measure_gdb,
     "real": measure_real, "rounds": measure_rounds, "seeds": measure_seeds, "services": measure_services,
     "engines": measure_engines, "many": measure_many, "python": measure_python, "ruby": measure_ruby,
-    "shell": measure_shell, "simulated": measure_simulated,
+    "shell": measure_shell, "simulated": measure_simulated, "wild": measure_wild,
     **{name: functools.partial(measure_malloc, name=name) for name in sampled.MALLOCS},
     **{f"engines/{part}": functools.partial(measure_engines, parts=[part]) for part in engines.PARTS}
 }
 # minutes each: only if asked for
-LONG = ["rounds", "seeds", *sampled.MALLOCS, "redis_leak", "rust_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
+LONG = ["wild", "rounds", "seeds", *sampled.MALLOCS, "redis_leak", "rust_leak", "services", "many", "engines", *(f"engines/{part}" for part in engines.PARTS)]
 QUICK = ["pair", "fair", "lifted"]
 
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Real leaks in released programs (bench/wild): which of them each way of watching finds.
 
-A program is started anew for each way. Of each report it is asked whether a right row is called a leak, and its rank
-among all rows; which rows that are not right are called leaks; how much was served meanwhile, of what was served
-before; and how much of the kernel's growth of the process was explained.
+A program is started anew for each watch. Of the report it is asked whether a right row is called a leak, and its rank
+among all rows; which rows that are not right are called leaks; and how much was served meanwhile, of what was served
+before. valgrind and heaptrack start the program; of them it is only asked how much is served.
+
+    bench/run.py --only wild		all programs that are installed, in each way; the table of bench/RESULTS.md
+    bench/wild.py NAME... --way WAY	some of them, and what was printed goes to --keep FOLDER
 """
+import argparse
 import contextlib
 import ctypes
 import dataclasses
@@ -24,13 +28,18 @@ from sides import LIMIT, Failed, Mmattach, read_line
 FOLDER = pathlib.Path(__file__).resolve().parent / "wild"
 PR_SET_CHILD_SUBREAPER = 36
 BEFORE_S = 10
-WAYS = {
+SETTLED_S = 3
+STARTED_S = 20
+ATTACHED = {
     "exact": ["-d", "30s"],
     "uprobe": ["--engine", "uprobe", "-d", "30s"],
     "budget1": ["--budget", "1%", "-d", "120s"],
     "budget5": ["--budget", "5%", "-d", "60s"],
+    "ptrace1": ["--engine", "ptrace", "--budget", "1%", "-d", "120s"],
     "scan": None,
 }
+STARTED = {"valgrind": "valgrind -q --leak-check=full --log-file=valgrind.log", "heaptrack": "heaptrack -o heaptrack"}
+WAYS = [*ATTACHED, *STARTED]
 
 
 def names():
@@ -175,29 +184,29 @@ def outcome(its, report, head, program, served):
                    head=head)
 
 
-def command(way, pid, trace):
-    options = WAYS[way]
+def command(its, way, pid, trace):
+    options = ATTACHED[way]
     if options is None:
         return [Mmattach.program, "scan", "-p", str(pid), "--format", "json"]
-    return [Mmattach.program, "-p", str(pid), *options, "--verbose", "-o", str(trace), "--format", "json"]
+    return [Mmattach.program, "-p", str(pid), *options, *its.get("options", []), "--verbose", "-o", str(trace), "--format", "json"]
 
 
 def watch(name, way, keep=None):
     """Start @name, and watch it; what was printed goes to the folder @keep, if given."""
     its = about(name)
     with Program(name) as program:
-        time.sleep(3)
+        time.sleep(SETTLED_S)
         before = program.rate(BEFORE_S)
         trace = program.folder / "watch.mmt"
         began, (served, failed) = time.monotonic(), program.served()
-        done = subprocess.run(command(way, program.pid, trace), stdin=subprocess.DEVNULL, capture_output=True,
+        done = subprocess.run(command(its, way, program.pid, trace), stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=600)
         then = program.served()
         meanwhile = (then[0] - served) / (time.monotonic() - began)
         if not done.stdout:
             raise Failed(f"{name}, {way}: {done.stderr[-1000:]}")
         report = json.loads(done.stdout)
-        text = "" if WAYS[way] is None else subprocess.run(
+        text = "" if ATTACHED[way] is None else subprocess.run(
             [Mmattach.program, "report", str(trace)], capture_output=True, text=True, errors="replace").stdout
         if keep:
             keep = pathlib.Path(keep)
@@ -211,6 +220,13 @@ def watch(name, way, keep=None):
         return outcome(its, report, head[0] if head else "", program, (before, meanwhile, then[1] - failed))
 
 
+def started(name, way, before):
+    """How much of @before, the requests a second without it, is served where the tool starts the program."""
+    with Program(name, STARTED[way]) as program:
+        time.sleep(SETTLED_S)
+        return program.rate(STARTED_S) / before if before else 0
+
+
 def missing(name):
     packages = about(name).get("packages", [])
     done = subprocess.run(["dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *packages], text=True,
@@ -219,10 +235,53 @@ def missing(name):
     return sorted(set(packages) - there)
 
 
-def main():
-    """bench/wild.py NAME... [--way WAY]... [--keep FOLDER]"""
-    import argparse
+def here():
+    """Those that are installed; the others are named."""
+    found = []
+    for name in names():
+        if missing(name):
+            print(f"bench: {name} needs {' '.join(missing(name))}", file=sys.stderr)
+        else:
+            found.append(name)
+    return found
 
+
+def outcomes(way, rounds, keep=None):
+    """{name: its outcomes}, each printed as soon as it is known."""
+    found = {}
+    for name in here():
+        for _ in range(rounds):
+            try:
+                result = watch(name, way, keep)
+            except (Failed, ValueError, subprocess.TimeoutExpired) as err:
+                print(f"{name:18} {way:8} {err}", flush=True)
+                continue
+            print(f"{name:18} {way:8} {result.line()}", flush=True)
+            found.setdefault(name, []).append(result)
+    return found
+
+
+def share(values):
+    return sum(values) / len(values) if values else 0
+
+
+def rows(plan):
+    """Of each way: the share of leaks that are found, of the groups called leaks the right ones, what was served."""
+    for way in ATTACHED:
+        found = outcomes(way, min(plan.rounds, 3))
+        leaks = [one for name, all_of_it in found.items() for one in all_of_it if about(name)["kind"] != "none"]
+        right, false = sum(one.leaks for one in leaks), sum(len(one.false) for all_of_it in found.values() for one in all_of_it)
+        yield {"name": f"wild/{way}/recall", "what": f"of {len(leaks)} watches of programs that leak: leak found",
+               "values": [share([one.leaks for one in leaks])]}
+        yield {"name": f"wild/{way}/first", "what": "likewise: it is the first row",
+               "values": [share([one.leaks and one.rank == 1 for one in leaks])]}
+        yield {"name": f"wild/{way}/precision", "what": "rows called leaks that are, of all programs",
+               "values": [right / (right + false) if right + false else 1]}
+        yield {"name": f"wild/{way}/kept", "what": "requests served, of those before",
+               "values": [one.kept for all_of_it in found.values() for one in all_of_it] or [0]}
+
+
+def parse_arguments():
     parser = argparse.ArgumentParser(description="watch programs with real leaks in the ways that a user has")
     parser.add_argument("names", nargs="*", default=names(), help=f"{', '.join(names())} (all)")
     parser.add_argument("--way", action="append", choices=WAYS, help="only this way, may be repeated")
@@ -230,24 +289,39 @@ def main():
     parser.add_argument("--keep", metavar="FOLDER", help="where what was printed goes")
     parser.add_argument("--mmattach", metavar="PATH", help="the program to measure (./mmattach)")
     args = parser.parse_args()
+    if unknown := set(args.names) - set(names()):
+        parser.error(f"no such program: {' '.join(sorted(unknown))}")
+    return args
+
+
+def print_one(name, way, args):
+    if way in STARTED:
+        with Program(name) as program:
+            time.sleep(SETTLED_S)
+            before = program.rate(BEFORE_S)
+        print(f"{name:18} {way:9} kept {started(name, way, before):.2f}", flush=True)
+        return
+    result = watch(name, way, args.keep)
+    print(f"{name:18} {way:9} {result.line()}", flush=True)
+    for row in result.false:
+        print(f"{'':28} false: {row}", flush=True)
+    if result.head:
+        print(f"{'':28} {result.head}", flush=True)
+
+
+def main():
+    args = parse_arguments()
     if args.mmattach:
         Mmattach.program = args.mmattach
     for name in args.names:
         if missing(name):
-            print(f"{name:14} not installed: {' '.join(missing(name))}", flush=True)
+            print(f"{name:18} needs {' '.join(missing(name))}", flush=True)
             continue
-        for way in args.way or WAYS:
-            for _ in range(args.rounds):
-                try:
-                    result = watch(name, way, args.keep)
-                except (Failed, ValueError, subprocess.TimeoutExpired) as err:
-                    print(f"{name:14} {way:8} {err}", flush=True)
-                    continue
-                print(f"{name:14} {way:8} {result.line()}", flush=True)
-                for row in result.false:
-                    print(f"{'':24}false: {row}", flush=True)
-                if result.head:
-                    print(f"{'':24}{result.head}", flush=True)
+        for way in [way for way in args.way or ATTACHED for _ in range(args.rounds)]:
+            try:
+                print_one(name, way, args)
+            except (Failed, ValueError, subprocess.TimeoutExpired) as err:
+                print(f"{name:18} {way:9} {err}", flush=True)
 
 
 if __name__ == "__main__":
