@@ -79,7 +79,11 @@ class Program:
                 ["unshare", "--net", "sh", "-c", f"ip link set lo up && exec sh '{script}'"], cwd=self.folder,
                 env={**os.environ, "WRAP": wrap, "HERE": str(FOLDER / name)}, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log, bufsize=0)
-        self.pid = self.await_ready(name)
+        try:
+            self.pid = self.await_ready(name)
+        except Failed:
+            self.__exit__()
+            raise
 
     def await_ready(self, name):
         line = "begun"
@@ -88,7 +92,6 @@ class Program:
         if line:
             return int(line.split()[1])
         text = (self.folder / "log").read_text(errors="replace")
-        self.__exit__()
         raise Failed(f"{name} did not start: {text[-2000:]}")
 
     def __enter__(self):

@@ -52,7 +52,7 @@ INFO = {
     "TAG": "number text:text", "SKIP": "function:text",
     "VERDICTS": "look flags why_not:text allocator:text expected_ns had_ns bytes threads not_stopped judged passed sums:sums doubts:texts",
     "JUDGED": "verdict blocks:judged",
-    "SAMPLE": "stack flags seen late_seen chunk_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
+    "SAMPLE": "stack flags seen late_seen usable_bytes site_seen site_hits rounds full exposed_us hits2 hits_exposed exposed2 steps:steps "
               "+ late_exposed_us + missed + stood_us + process + searched + lost "
               "+ probes_saw + probes_lost + losing_us + losing_blocks + losing_least + losing_most + losing_bytes",
     "BUDGET": "promise_ppm spent_us wall_us worst_ppm closed closed_us sites sites_hit sites_settled candidates unfound "

@@ -120,7 +120,7 @@ def sampled():
     for i in range(12):
         made.put("ALLOC", i * SECOND, address=0x5000 + 0x1000 * i, size=1000 + i, stack=i % 4)
     for stack in range(4):
-        made.put("SAMPLE", 20 * SECOND, stack=stack, seen=60, late_seen=12, chunk_bytes=60_000, site_seen=60, site_hits=60, rounds=20,
+        made.put("SAMPLE", 20 * SECOND, stack=stack, seen=60, late_seen=12, usable_bytes=60_000, site_seen=60, site_hits=60, rounds=20,
                  exposed_us=20 * SECOND, hits2=240, hits_exposed=60 * SECOND, exposed2=20 * SECOND**2, steps=[(3, 0, 0)] * 8)
     made.put("BUDGET", promise_ppm=10000, wall_us=20 * SECOND, worst_ppm=10300)
     ends(made)

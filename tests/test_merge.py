@@ -386,7 +386,7 @@ def budgeted(path, number, **what):
     made.put("BUDGET", promise_ppm=10000, spent_us=5000 * (number + 1), wall_us=MINUTE_US, worst_ppm=9000 + number, closed=number,
              closed_us=0, sites=10, sites_hit=len(what), sites_settled=0, candidates=1, unfound=0)
     for name, (calls, fate) in what.items():
-        made.put("SAMPLE", stack=stacks[name], flags=0, seen=calls, late_seen=calls // 5, chunk_bytes=100 * calls, site_seen=calls,
+        made.put("SAMPLE", stack=stacks[name], flags=0, seen=calls, late_seen=calls // 5, usable_bytes=100 * calls, site_seen=calls,
                  site_hits=calls, rounds=60, full=0, exposed_us=MINUTE_US, hits2=calls + calls * calls // 60, hits_exposed=calls * SECOND,
                  exposed2=60 * SECOND * SECOND, steps=fate, late_exposed_us=MINUTE_US // 5)
     return finished(made, path)

@@ -42,7 +42,7 @@ def rounds(per_second, seconds):
 
 def sample(trace, stack, seen, steps, time_us=600 * SECOND, late_seen=None, late_exposed_us=None, size=64, part=1, **site):
     site = site or rounds(seen * part // 600, 600)
-    trace.put("SAMPLE", time_us, stack=stack, seen=seen, late_seen=seen // 5 if late_seen is None else late_seen, chunk_bytes=size * seen,
+    trace.put("SAMPLE", time_us, stack=stack, seen=seen, late_seen=seen // 5 if late_seen is None else late_seen, usable_bytes=size * seen,
               site_seen=seen * part, steps=steps, **site,
               late_exposed_us=site.get("exposed_us", 0) // 5 if late_exposed_us is None else late_exposed_us)
 
@@ -189,7 +189,7 @@ def test_words(path):
                   "not seen  18 call sites where no trap can be planted\n", "not seen  anything for 2.1s in all, 0.35% of the watch (3 times): the budget was used up, or mmattach got no processor\n",
                   "tracked   266 blocks: 0 freed, 266 still live\n", "numbers   are estimates",
                   "a rate that changes is measured only while its trap is planted",
-                  "[1] leaks about 3840 B/min (", "56 B each (64 B of memory)\n    estimated from 600 calls that were seen, 100% of all\n", "    estimated from 60 calls that were seen, 10% of all\n",
+                  "[1] leaks about 3840 B/min (", "64 B each\n    estimated from 600 calls that were seen, 100% of all\n", "    estimated from 60 calls that were seen, 10% of all\n",
                   " to 100%) are still live after 5m, of 40 tracked blocks of that age\n",
                   "[2] may leak: 50 of the 50 tracked blocks may be other blocks by now",
                   "[3] may leak: only 3 blocks were tracked\n",
@@ -285,7 +285,7 @@ def test_a_rate_that_nothing_tells(tmp_path):
     sample(trace, RARE, 2, [(2, 0, 0)], site_hits=0, rounds=0, exposed_us=0)
     (tmp_path / "t.mmt").write_bytes(trace.bytes())
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "    how often it allocates is not known, as no round of its trap has ended, 56 B each (64 B of memory)\n    estimated from 2 calls that were seen" in text
+    assert "    how often it allocates is not known, as no round of its trap has ended, 64 B each\n    estimated from 2 calls that were seen" in text
     assert "0/min" not in text
 
 
@@ -312,7 +312,7 @@ def test_hardly_seen(tmp_path):
     assert (groups["leak"]["turnover"], groups["leak"]["estimate"]["share_seen"]) == ("stays", 0.1)
     assert (groups["cache"]["turnover"], groups["cache"]["estimate"]["share_seen"]) == ("unknown", 0.01)
     text = mmattach("report", tmp_path / "t.mmt")
-    assert "56 B each (64 B of memory)\n    estimated from 600 calls that were seen, 10% of all; by now every one is seen\n" in text
+    assert "64 B each\n    estimated from 600 calls that were seen, 10% of all; by now every one is seen\n" in text
     assert "[2] may leak: the tracked blocks look live, but only 1.0% of the allocations were seen: other blocks may have" in text
     assert " to 100%) seem still live after 5m" in text
 
@@ -572,7 +572,7 @@ def test_refused(path):
 
 def loses(trace, stack, saw, lost):
     """The kernel's probes saw @saw blocks being allocated there, of which @lost were lost, in a minute."""
-    trace.put("SAMPLE", 600 * SECOND, stack=stack, seen=600, late_seen=120, chunk_bytes=64 * 600, site_seen=600, steps=GO,
+    trace.put("SAMPLE", 600 * SECOND, stack=stack, seen=600, late_seen=120, usable_bytes=64 * 600, site_seen=600, steps=GO,
               late_exposed_us=120 * SECOND, searched=20, lost=0, probes_saw=saw, probes_lost=lost, losing_us=60 * SECOND,
               losing_blocks=lost * 100, losing_least=lost * 90, losing_most=lost * 110, losing_bytes=lost * 5600, **rounds(1, 600))
 

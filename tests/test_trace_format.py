@@ -95,13 +95,13 @@ BY_HAND = [
     ("1f 07 03 02 01 00", "0 STACK number=2 node=1 end=0 tag=None"),
     ("1f 12 06 03 05 63686172", "0 TAG number=3 text='char'"),
     ("1f 16 15 05 01 01 02 03 04 05 06 07 08 09 0a 8001 02 09 01 00 08 00 02", "0 SAMPLE stack=5 flags=1 seen=1 late_seen=2 "
-     "chunk_bytes=3 site_seen=4 site_hits=5 rounds=6 full=7 exposed_us=8 hits2=9 hits_exposed=10 exposed2=128 "
+     "usable_bytes=3 site_seen=4 site_hits=5 rounds=6 full=7 exposed_us=8 hits2=9 hits_exposed=10 exposed2=128 "
      "steps=[{'at_risk': 9, 'gone': 1, 'unknown': 0}, {'at_risk': 8, 'gone': 0, 'unknown': 2}] late_exposed_us=None missed=None stood_us=None process=None searched=None lost=None"
      " probes_saw=None probes_lost=None losing_us=None losing_blocks=None losing_least=None losing_most=None losing_bytes=None"),
     ("1f 16 0f 05 01 01 02 03 04 05 06 07 08 09 0a 0b 00 0c", "0 SAMPLE stack=5 flags=1 seen=1 late_seen=2 "
-     "chunk_bytes=3 site_seen=4 site_hits=5 rounds=6 full=7 exposed_us=8 hits2=9 hits_exposed=10 exposed2=11 steps=[] late_exposed_us=12 missed=None stood_us=None process=None searched=None lost=None"
+     "usable_bytes=3 site_seen=4 site_hits=5 rounds=6 full=7 exposed_us=8 hits2=9 hits_exposed=10 exposed2=11 steps=[] late_exposed_us=12 missed=None stood_us=None process=None searched=None lost=None"
      " probes_saw=None probes_lost=None losing_us=None losing_blocks=None losing_least=None losing_most=None losing_bytes=None"),
-    ("1f 16 12 05 01 01 02 03 04 05 06 07 08 09 0a 0b 00 0c 0d 8001", "0 SAMPLE stack=5 flags=1 seen=1 late_seen=2 chunk_bytes=3 "
+    ("1f 16 12 05 01 01 02 03 04 05 06 07 08 09 0a 0b 00 0c 0d 8001", "0 SAMPLE stack=5 flags=1 seen=1 late_seen=2 usable_bytes=3 "
      "site_seen=4 site_hits=5 rounds=6 full=7 exposed_us=8 hits2=9 hits_exposed=10 exposed2=11 steps=[] late_exposed_us=12 missed=13 stood_us=128 process=None searched=None lost=None"
      " probes_saw=None probes_lost=None losing_us=None losing_blocks=None losing_least=None losing_most=None losing_bytes=None"),
     ("1f 17 11 904e 01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f", "0 BUDGET promise_ppm=10000 spent_us=1 wall_us=2 worst_ppm=3 closed=4 closed_us=5 "

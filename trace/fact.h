@@ -93,7 +93,7 @@ struct fact_losing {
 struct fact_sample {
 	uint64_t seen;		/* hits with this stack */
 	uint64_t late_seen;	/* of these, late in the run: its last fifth, or its last half */
-	uint64_t chunk_bytes;	/* of the blocks of `seen`, as the allocator has rounded them */
+	uint64_t usable_bytes;	/* of the blocks of `seen`: what they can hold, as malloc_usable_size says */
 	uint64_t site_seen;	/* from here on of its site: hits with any stack, counted as `seen` is; */
 	uint64_t site_hits;	/* and of rounds that are over, undisturbed: hits, */
 	uint64_t rounds, full;	/* rounds; of these, ended by the quota, */

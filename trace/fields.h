@@ -97,7 +97,7 @@
  */
 #define FIELDS_OF_SAMPLE(X)                                                                                  \
 	X(seen)                                                                                              \
-	X(late_seen) X(chunk_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)       \
+	X(late_seen) X(usable_bytes) X(site_seen) X(site_hits) X(rounds) X(full) X(exposed_us) X(hits2)       \
 		X(hits_exposed) X(exposed2)
 #define FIELDS_OF_BUDGET(X)                                                                                  \
 	X(promise_ppm)                                                                                       \

@@ -74,7 +74,7 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 	its = (struct fact_sample){
 		.seen = stack->seen,
 		.late_seen = (uint64_t)(sampling_spans_late(&stack->when, age_ns, late) + 0.5),
-		.chunk_bytes = stack->chunk_bytes,
+		.usable_bytes = stack->usable_bytes,
 		.site_seen = site->records, .site_hits = sums->hits, .rounds = sums->rounds,
 		.full = sums->full, .exposed_us = sums->exposed_us,
 		.hits2 = sums->hits2, .hits_exposed = sums->hits_exposed, .exposed2 = sums->exposed2,

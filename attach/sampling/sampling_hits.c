@@ -223,7 +223,7 @@ static int take(struct sampling *s, uint32_t site, const struct record_hit *hit,
 		see_again(s, &s->sites.all[site], hit, birth, i);
 	else if (s->stacks.n > known)
 		r = learn_path(s, &s->sites.all[site], number, i);
-	sampling_stacks_see(&s->stacks, i, birth->bytes, now_ns);
+	sampling_stacks_see(&s->stacks, i, birth->usable, now_ns);
 	track(s, i, birth, now_ns);
 	return r;
 }

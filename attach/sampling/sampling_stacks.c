@@ -12,7 +12,7 @@
 
 #define GIVEN_MOST 200u		/* blocks of a stack in windows; then all counts are halved */
 #define SOON_STEP 6u		/* blocks that are freed soon do not reach this step of age: a second */
-#define HEAD_MOST 16u		/* bytes of a block's memory before what can be used of it */
+#define MEAN_OFF 8u		/* bytes: the blocks of a stack need not be of one size */
 
 void sampling_stacks_init(struct sampling_stacks *s, struct block_poll *poll, uint64_t begin_ns)
 {
@@ -60,10 +60,10 @@ int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t si
 	return 0;
 }
 
-void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t chunk_bytes, uint64_t now_ns)
+void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t usable_bytes, uint64_t now_ns)
 {
 	s->all[i].seen++;
-	s->all[i].chunk_bytes += chunk_bytes;
+	s->all[i].usable_bytes += usable_bytes;
 	sampling_spans_add(&s->all[i].when, now_ns > s->begin_ns ? now_ns - s->begin_ns : 0, 1);
 	s->all[i].changed = true;
 }
@@ -167,7 +167,7 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 		drop(s, stack, 0);
 		return true;
 	}
-	stack->seen = stack->chunk_bytes = stack->gone = 0;
+	stack->seen = stack->usable_bytes = stack->gone = 0;
 	stack->given = stack->again = 0;
 	stack->searched = stack->lost = 0;
 	stack->old = 0;
@@ -268,13 +268,13 @@ void sampling_stacks_lost_sizes(struct sampling_stacks *s, const uint64_t *sizes
 	memcpy(s->lost_sizes, sizes, s->nlost_sizes * sizeof(*sizes));
 }
 
-/* A block's memory is as large as what can be used of it, or has a head in addition. */
+/* Are its blocks, on average, about as large? */
 bool sampling_stacks_may_lose(const struct sampling_stacks *s, const struct sampling_stack *stack)
 {
-	const uint64_t mean = stack->seen ? stack->chunk_bytes / stack->seen : 0;
+	const uint64_t mean = stack->seen ? stack->usable_bytes / stack->seen : 0;
 
 	for (uint32_t i = 0; i < s->nlost_sizes; i++)
-		if (mean >= s->lost_sizes[i] && mean <= s->lost_sizes[i] + HEAD_MOST)
+		if (mean <= s->lost_sizes[i] + MEAN_OFF && mean + MEAN_OFF >= s->lost_sizes[i])
 			return true;
 	return false;
 }

@@ -31,7 +31,7 @@
 struct sampling_stack {
 	uint32_t number;			/* of the stack */
 	uint32_t site;				/* index */
-	uint64_t seen, chunk_bytes;
+	uint64_t seen, usable_bytes;
 	struct sampling_spans when;		/* when blocks were seen */
 	struct survival_step ended[SURVIVAL_STEPS];	/* of blocks that are not tracked any more */
 	struct survival_step now[SURVIVAL_STEPS];	/* and of those that are, at the last survey */
@@ -75,8 +75,8 @@ void sampling_stacks_fini(struct sampling_stacks *s);
 /* Stack @number at site @site. Its index in @i. 0, -ENOSPC, -ENOMEM. */
 must_check int sampling_stacks_find(struct sampling_stacks *s, uint32_t number, uint32_t site, uint32_t *i);
 
-/* A block of @chunk_bytes was allocated there. */
-void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t chunk_bytes, uint64_t now_ns);
+/* A block with so many usable bytes was allocated there. */
+void sampling_stacks_see(struct sampling_stacks *s, uint32_t i, uint64_t usable_bytes, uint64_t now_ns);
 
 /* Is the block at @addr tracked, and of that stack? */
 bool sampling_stacks_holds(const struct sampling_stacks *s, uint32_t i, taddr addr);

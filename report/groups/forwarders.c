@@ -43,7 +43,7 @@ static void pairs_fini(struct pairs *p)
 static uint64_t size_of(const struct stack_group *d)
 {
 	if (d->sampled && d->sampled->seen)
-		return d->sampled->chunk_bytes / d->sampled->seen;
+		return d->sampled->usable_bytes / d->sampled->seen;
 	return d->allocs ? d->allocated_bytes / d->allocs : 0;
 }
 

@@ -9,7 +9,6 @@
 #include "report/model/sampled.h"
 #include "report/model/sampled_others.h"
 
-#define CHUNK_HEAD 8	/* what glibc adds to a block */
 
 /*
  * Each sample once: neither a stack group that was merged into another one, nor the later stack groups of a
@@ -20,10 +19,10 @@ static bool is_a_place(const struct stack_groups *ds, size_t i)
 	return ds->all[i].sampled && ds->all[i].twin == i && ds->all[i].first == i;
 }
 
-/* Mean bytes of a block, as the allocator has rounded it. */
+/* Mean usable bytes of a block. */
 static double bytes_left(const struct stack_group *d, const struct summary_sample *its)
 {
-	return d->live.blocks ? (double)d->live.bytes / (double)d->live.blocks + CHUNK_HEAD : its->bytes_each;
+	return d->live.blocks ? (double)d->live.bytes / (double)d->live.blocks : its->bytes_each;
 }
 
 /* How long @process was watched; of a run that is not merged, the run. */

@@ -13,7 +13,6 @@
 #define LATE_PART 5	/* late is the last fifth */
 #define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
 #define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
-#define CHUNK_HEAD 8	/* what glibc adds to a block */
 #define NOT_FREED_SOON 0.9	/* of the blocks of such a stack so large a part is live, at least */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
@@ -76,7 +75,7 @@ static void add(struct sampled *to, const struct sampled *from)
 	to->seen += from->seen;
 	to->late_seen += from->late_seen;
 	to->late_expected += from->late_expected;
-	to->chunk_bytes += from->chunk_bytes;
+	to->usable_bytes += from->usable_bytes;
 	to->stacks += from->stacks;
 	to->searched += from->searched;
 	to->lost += from->lost;
@@ -140,7 +139,7 @@ void sampled_one(const struct fact_sample *its, uint32_t process, struct sampled
 {
 	*out = (struct sampled){
 		.process = process,
-		.seen = its->seen, .late_seen = its->late_seen, .chunk_bytes = its->chunk_bytes,
+		.seen = its->seen, .late_seen = its->late_seen, .usable_bytes = its->usable_bytes,
 		/* one that only the probes have seen has no site */
 		.stacks = its->seen || its->exposed_us,
 		.standing = its->standing,
@@ -269,7 +268,7 @@ static void conclude_by_probes(const struct sampled *s, struct summary_sample *o
 	out->by_lost = false;
 	out->doubt = SURVIVAL_SURE;
 	out->survival.kind = SURVIVAL_STAYS;
-	out->bytes_each = s->losing_bytes / s->losing.value + CHUNK_HEAD;
+	out->bytes_each = s->losing_bytes / s->losing.value;
 	out->may_keep_blocks = out->may_keep_bytes = s->losing;
 	estimate_scale(&out->may_keep_bytes, out->bytes_each);
 	put_kept(out);
@@ -279,7 +278,7 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 {
 	*out = (struct summary_sample){
 		.seen = s->seen, .late_seen = s->late_seen,
-		.bytes_each = s->seen ? (double)s->chunk_bytes / (double)s->seen : 0,
+		.bytes_each = s->seen ? (double)s->usable_bytes / (double)s->seen : 0,
 		.standing = s->stacks && s->standing == s->stacks, .allocs = s->allocs,
 		.sees = sees_of(s, seconds), .searched = s->searched, .lost = s->lost,
 		.probed = s->probed, .probed_lost = s->probed_lost,

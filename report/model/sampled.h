@@ -30,7 +30,7 @@
 struct sampled {
 	uint32_t process;		/* of a merged run, its index; else 0 */
 	struct sampled *next;		/* of another process, with a higher index */
-	uint64_t seen, late_seen, chunk_bytes;
+	uint64_t seen, late_seen, usable_bytes;
 	uint32_t stacks, standing;
 	double exposed_us;		/* of their sites, added up */
 	struct estimate allocs, late;	/* per minute: over the run, in its last fifth */

@@ -64,7 +64,7 @@ struct summary_kind {
  */
 struct summary_sample {
 	uint64_t seen, late_seen;	/* allocations; of these, late in the run */
-	double bytes_each;		/* of one, as the allocator has rounded it */
+	double bytes_each;		/* of one, usable */
 	/* By now all of its allocations are seen, except if the budget is used up. */
 	bool standing;
 	struct estimate allocs;		/* per minute */

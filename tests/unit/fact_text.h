@@ -69,7 +69,7 @@ static inline void fact_text_sample(struct strbuf *sb, const struct fact *f)
 {
 	const struct fact_sample *s = f->sample.its;
 	const uint64_t numbers[] = {
-		s->seen,   s->late_seen,  s->chunk_bytes, s->site_seen,	   s->site_hits, s->rounds,
+		s->seen,   s->late_seen,  s->usable_bytes, s->site_seen,	   s->site_hits, s->rounds,
 		s->full,   s->exposed_us, s->hits2,	  s->hits_exposed, s->exposed2,	 s->late_exposed_us,
 		s->missed, s->stood_us,	  s->searched,	  s->lost,
 		s->losing.seen, s->losing.lost, s->losing.over_us, s->losing.blocks, s->losing.least, s->losing.most,

@@ -246,7 +246,7 @@ static inline void text_sample(struct strbuf *sb, const struct ledger *l, const 
 {
 	const struct fact_sample *i = &s->its;
 	const uint64_t numbers[] = {
-		i->seen,   i->late_seen,       i->chunk_bytes, i->site_seen,	i->site_hits, i->rounds,
+		i->seen,   i->late_seen,       i->usable_bytes, i->site_seen,	i->site_hits, i->rounds,
 		i->full,   i->exposed_us,      i->hits2,       i->hits_exposed, i->exposed2,  i->standing,
 		i->nsteps, i->late_exposed_us, i->missed,      i->stood_us,
 		i->searched, i->lost,

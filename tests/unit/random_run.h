@@ -299,7 +299,7 @@ static void put_aside(struct run *r, uint64_t k, uint64_t key)
 static void put_sample(struct run *r)
 {
 	struct fact_sample its = {
-		.seen = sample_rnd(r, 1000), .chunk_bytes = sample_rnd(r, 99999),
+		.seen = sample_rnd(r, 1000), .usable_bytes = sample_rnd(r, 99999),
 		.site_seen = sample_rnd(r, 2000), .site_hits = sample_rnd(r, 2000),
 		.rounds = sample_rnd(r, 99), .exposed_us = sample_rnd(r, 1000000),
 		.exposed2 = sample_rnd(r, 99999), .standing = sample_rnd(r, 2),

@@ -51,7 +51,7 @@ struct block {
 
 /* What one thread has done at one site. */
 struct count {
-	uint64_t allocs, frees, bytes, freed_bytes, chunk_bytes, first_ns;
+	uint64_t allocs, frees, bytes, freed_bytes, usable_bytes, first_ns;
 };
 
 /* Live blocks, the oldest first: at [tail, head) modulo HELD. */
@@ -126,7 +126,7 @@ static struct block take(struct worker *w, unsigned site, unsigned size, struct 
 		c->first_ns = now_ns();
 	c->allocs++;
 	c->bytes += size;
-	c->chunk_bytes += malloc_usable_size(b.at) + 8;
+	c->usable_bytes += malloc_usable_size(b.at) + 8;
 	w->pairs++;
 	fill(w, &b);
 	return b;
@@ -138,7 +138,7 @@ static void forget(struct worker *w, const struct block *b, size_t usable)
 
 	c->frees++;
 	c->freed_bytes += b->size;
-	c->chunk_bytes -= usable + 8;
+	c->usable_bytes -= usable + 8;
 }
 
 static void give(struct worker *w, struct block *b)
@@ -371,7 +371,7 @@ static struct count total_of(unsigned site)
 		sum.frees += c->frees;
 		sum.bytes += c->bytes;
 		sum.freed_bytes += c->freed_bytes;
-		sum.chunk_bytes += c->chunk_bytes;
+		sum.usable_bytes += c->usable_bytes;
 		if (c->first_ns && (!sum.first_ns || c->first_ns < sum.first_ns))
 			sum.first_ns = c->first_ns;
 	}
@@ -414,7 +414,7 @@ static void tell_truth(void)
 	now = now_ns();
 	lock_all(false);
 	for (unsigned i = 0; i < NSITES; i++)
-		chunks += c[i].chunk_bytes;
+		chunks += c[i].usable_bytes;
 	printf("{\"start_ns\": %lu, \"now_ns\": %lu, \"pairs\": %lu, \"grown\": %zu, \"chunks\": %lu, "
 	       "\"sites\": [",
 	       start_ns, now, pairs, grown, chunks);

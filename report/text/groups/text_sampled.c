@@ -10,7 +10,6 @@
 #include "report/words/words.h"
 
 #define FEW 10u		/* tracked blocks: a share of so few would be misunderstood */
-#define CHUNK_HEAD 8	/* what glibc adds to a block */
 
 /* --- the fate of the blocks --- */
 
@@ -216,10 +215,8 @@ static void put_first_words(struct strbuf *sb, const struct text_part *part, con
 
 static void put_size_each(struct strbuf *sb, const struct summary_sample *its)
 {
-	words_amount(sb, its->bytes_each - CHUNK_HEAD, false);
-	strbuf_puts(sb, " each (");
 	words_amount(sb, its->bytes_each, false);
-	strbuf_puts(sb, " of memory)");
+	strbuf_puts(sb, " each");
 }
 
 static void put_taken(struct strbuf *sb, const struct text_part *part, const struct summary_sample *its)

@@ -99,7 +99,7 @@ static void a_change_is_told_once(void **state)
 	tell(10, 1000, false);
 	assert_non_null(told());
 	assert_true(told()->seen == 1 && told()->site_seen == 1 && told()->site_hits == 1 &&
-		    told()->chunk_bytes == 64 && told()->exposed_us == 1000);
+		    told()->usable_bytes == 64 && told()->exposed_us == 1000);
 	tell(20, 1001, false);
 	assert_int_equal(told()->exposed_us, 1000);
 	see(21);

@@ -196,7 +196,7 @@ static void a_block_counts_at_its_site(void **state)
 	hit(CALL, AT_CALL, BLOCK, BEGIN);
 	assert_int_equal(first()->number, AT_CALL);
 	assert_int_equal(first()->seen, 1);
-	assert_int_equal(first()->chunk_bytes, SIZE);
+	assert_int_equal(first()->usable_bytes, SIZE - 8);
 	assert_int_equal(s.sites.all[CALL].nstacks, 1);
 	assert_int_equal(block_poll_count(s.poll), 1);
 	/* the next one, with the same stack */

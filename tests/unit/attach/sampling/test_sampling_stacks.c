@@ -90,7 +90,7 @@ static void a_sample_is_fair(void **state)
 	assert_int_equal(s.all[i].nheld, SAMPLING_TRACKED);
 	assert_int_equal(block_poll_count(poll), SAMPLING_TRACKED);
 	assert_int_equal(s.all[i].seen, 20000);
-	assert_int_equal(s.all[i].chunk_bytes, 20000 * 48);
+	assert_int_equal(s.all[i].usable_bytes, 20000 * 48);
 	for (uint32_t k = 0; k < s.all[i].nheld; k++)
 		in_half += s.all[i].held[k] < address(10000);
 	/* 100 +- 7 */
@@ -258,7 +258,7 @@ static void all_is_forgotten(void **state)
 		told++;
 	assert_int_equal(told, 5);
 	assert_int_equal(block_poll_count(poll), 0);
-	assert_int_equal(s.all[i].seen + s.all[i].chunk_bytes + s.all[i].ended[0].at_risk, 0);
+	assert_int_equal(s.all[i].seen + s.all[i].usable_bytes + s.all[i].ended[0].at_risk, 0);
 	assert_true(s.all[i].changed);
 }
 

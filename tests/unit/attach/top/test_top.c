@@ -158,7 +158,7 @@ static void test_references_are_no_bytes(void **state)
 
 static void test_estimates_of_a_sampled_run(void **state)
 {
-	struct fact_sample its = { .seen = 100, .chunk_bytes = 3200, .site_seen = 100, .site_hits = 100, .rounds = 10,
+	struct fact_sample its = { .seen = 100, .usable_bytes = 3200, .site_seen = 100, .site_hits = 100, .rounds = 10,
 				   .exposed_us = 10 * SECOND, .hits2 = 1000, .hits_exposed = 100 * SECOND,
 				   .exposed2 = 10ull * SECOND * SECOND, .nsteps = MMT_SAMPLE_STEPS };
 	struct fact f = { .kind = MMT_INFO, .info = MMT_RUN, .run = { .mode = "sampled" } };

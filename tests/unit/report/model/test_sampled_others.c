@@ -56,7 +56,7 @@ static struct summary_sample *place_seen(const struct survival_step *steps, doub
 					 double sees)
 {
 	struct sampled s = {
-		.seen = 15000, .late_seen = 3000, .chunk_bytes = 15000 * 64, .stacks = 1,
+		.seen = 15000, .late_seen = 3000, .usable_bytes = 15000 * 64, .stacks = 1,
 		.exposed_us = sees * SECONDS * 1e6,
 		.allocs = { rate, rate * 0.95, rate * 1.05, false }, .late_expected = 3000,
 	};
@@ -132,7 +132,7 @@ static void blocks_of_one_that_leaks_some(void **state)
 static struct summary_sample *of_few(uint64_t lost)
 {
 	struct sampled s = {
-		.seen = 4, .late_seen = 1, .chunk_bytes = 4 * 64, .stacks = 1, .exposed_us = SECONDS * 1e6,
+		.seen = 4, .late_seen = 1, .usable_bytes = 4 * 64, .stacks = 1, .exposed_us = SECONDS * 1e6,
 		.allocs = { 60, 30, 120, false }, .late_expected = 1, .steps = { { 4, 0, 0 }, { 4, 0, 0 } },
 		.searched = lost, .lost = lost,
 	};
