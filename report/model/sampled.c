@@ -13,6 +13,7 @@
 #define LATE_PART 5	/* late is the last fifth */
 #define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
 #define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
+#define POINTED_PART 10		/* if fewer than one in so many are lost, something points to all, or nearly */
 #define NOT_FREED_SOON 0.9	/* of the blocks of such a stack so large a part is live, at least */
 
 _Static_assert(SURVIVAL_STEPS == MMT_SAMPLE_STEPS, "steps of age");
@@ -262,6 +263,16 @@ static bool probes_contradict(const struct summary_sample *its)
 				      its->survival.low * (double)its->lost / fmax((double)its->searched, 1));
 }
 
+/*
+ * Are the blocks that stay not lost, as far as they were looked for? A cache that fills, or sessions that last longer
+ * than the watch, cannot be distinguished from a leak then.
+ */
+static bool is_pointed_to(const struct summary_sample *its)
+{
+	return its->survival.kind == SURVIVAL_STAYS && its->searched &&
+	       (double)its->lost < (double)its->searched / POINTED_PART && its->survival.age_s < SAMPLED_OLD_S;
+}
+
 static void conclude_by_probes(const struct sampled *s, struct summary_sample *out)
 {
 	out->by_probes = true;
@@ -297,6 +308,8 @@ void sampled_conclude(const struct sampled *s, double seconds, struct summary_sa
 		conclude_by_probes(s, out);
 	else if (out->survival.kind == SURVIVAL_STAYS && probes_contradict(out))
 		sampled_doubt(out, SURVIVAL_OTHERS);
+	else if (is_pointed_to(out))
+		sampled_doubt(out, SURVIVAL_POINTED_TO);
 }
 
 /* Which conclusion decides where those of several processes differ: the first one. */

@@ -53,6 +53,9 @@ must_check int sampled_add(struct sampled **list, uint32_t process, const struct
 must_check int sampled_merge(struct sampled **list, const struct sampled *from);
 void sampled_free(struct sampled *list);
 
+/* At this age a block that is pointed to is old, and no more one of a cache that fills. */
+#define SAMPLED_OLD_S 300.0
+
 /* What the samples of one process say of its run of @seconds. */
 void sampled_conclude(const struct sampled *s, double seconds, struct summary_sample *out);
 

@@ -4,10 +4,12 @@
 
 #include <math.h>
 
+#include "report/model/sampled.h"
 #include "report/model/unknown_reason.h"
 
 #define BASIS 3u	/* blocks: with fewer, the rate at which they are tracked is a guess */
 /* then eight become old enough in nine of ten watches: 58 % of them do, if the age is two fifths of the watch */
+#define POINTED_MARGIN 2	/* several blocks are to become so old */
 #define MARGIN 2.6
 
 static double longer(const struct summary_sample *its, uint64_t tracked, double seconds)
@@ -26,6 +28,9 @@ enum sampled_advice sampled_advice(const struct summary_sample *its, double seco
 		return ADVICE_LONGER;
 	case UNKNOWN_FEW_LEFT:
 		*longer_s = longer(its, its->survival.old, seconds);
+		return ADVICE_LONGER;
+	case UNKNOWN_POINTED_TO:
+		*longer_s = SAMPLED_OLD_S * POINTED_MARGIN;
 		return ADVICE_LONGER;
 	case UNKNOWN_UNNOTICED:
 	case UNKNOWN_NOTICED:

@@ -42,6 +42,8 @@ enum unknown_reason unknown_reason(const struct summary_sample *its)
 		return UNKNOWN_FEW;
 	if (its->doubt == SURVIVAL_OTHERS)
 		return UNKNOWN_OTHERS;
+	if (its->doubt == SURVIVAL_POINTED_TO)
+		return UNKNOWN_POINTED_TO;
 	if (unknown_lost(its) >= v->followed / 2 + v->followed % 2)
 		return UNKNOWN_WRITTEN;
 	if (v->old < SURVIVAL_ENOUGH && v->share < MOST_FREED)

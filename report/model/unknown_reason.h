@@ -28,7 +28,7 @@
 	X(NONE, none)                                                                                        \
 	X(FEW, few) X(OTHERS, others) X(WRITTEN, written) X(YOUNG, young) X(UNNOTICED, unnoticed)            \
 		X(NOTICED, noticed) X(FEW_LEFT, few_left) X(HARDLY_ANY, hardly_any) X(NO_TABLE, no_table)    \
-			X(SOME_LATE, some_late)
+			X(SOME_LATE, some_late) X(POINTED_TO, pointed_to)
 
 enum unknown_reason {
 #define X(upper, lower) UNKNOWN_##upper,

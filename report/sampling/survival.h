@@ -99,9 +99,9 @@ unsigned survival_left(const struct survival_step steps[SURVIVAL_STEPS], double 
  * (low). UNNOTICED: if each block had lived for a third of the age that they seem to reach, reuse of their
  * addresses would hardly have been noticed. NOTICED: reuse was noticed more often than is possible with blocks
  * that stay, so even more went unnoticed. OTHERS, that what is left may be blocks of other allocation sites, is
- * decided in report/model/sampled_others.h.
+ * decided in report/model/sampled_others.h, and POINTED_TO, that something points to it, in sampled.c.
  */
-enum survival_doubt { SURVIVAL_SURE, SURVIVAL_UNNOTICED, SURVIVAL_NOTICED, SURVIVAL_OTHERS };
+enum survival_doubt { SURVIVAL_SURE, SURVIVAL_UNNOTICED, SURVIVAL_NOTICED, SURVIVAL_OTHERS, SURVIVAL_POINTED_TO };
 
 enum survival_doubt survival_doubt(struct survival *s, double sees);
 

@@ -71,6 +71,10 @@ static void put_why_unknown(struct strbuf *sb, const struct summary_sample *its)
 				"which leak more: an address that is freed at once goes to the next "
 				"allocation of that size");
 		break;
+	case UNKNOWN_POINTED_TO:
+		strbuf_puts(sb, "what is left is still pointed to, and not older than the blocks of a cache "
+				"that fills, or of sessions");
+		break;
 	case UNKNOWN_FEW_LEFT:
 		strbuf_printf(sb, "most is freed, and of the rest too few blocks were tracked (%" PRIu64 ")",
 			      its->survival.old);

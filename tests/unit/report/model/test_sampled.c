@@ -14,6 +14,7 @@
 #include "report/csv/out_csv.h"
 #include "report/folded/out_folded.h"
 #include "report/json/out_json.h"
+#include "report/model/unknown_reason.h"
 #include "report/text/out_text.h"
 #include "tests/unit/any_fact.h"
 #include "tests/unit/ledger_facts.h"
@@ -196,6 +197,28 @@ static void what_is_lost_stays(void **state)
 	/* the verdict changes nothing where the blocks' ages show that they stay */
 	assert_false(with_lost(100, 100, 100).by_lost);
 	assert_near(with_lost(100, 100, 100).kept_blocks.value, 60);
+}
+
+/* They stay, but something points to them: a cache that fills looks like that, until it is old. */
+static void what_is_pointed_to_may_be_a_cache(void **state)
+{
+	struct fact_sample s = by_chance(600, 600);
+	struct summary_sample out;
+
+	(void)state;
+	follow(&s, 100, 11);
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s.searched = 50;
+	out = judged(&s, 1);
+	assert_int_equal(unknown_reason(&out), UNKNOWN_POINTED_TO);
+	s.lost = 4;
+	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_POINTED_TO);
+	s.lost = 5;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
+	s = by_chance(600, 600);
+	follow(&s, 100, SURVIVAL_STEPS);
+	s.searched = 50;
+	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
 }
 
 /* The blocks at the tracked addresses may be others: then these are what is lost. */
@@ -518,6 +541,7 @@ int main(void)
 		cmocka_unit_test(a_stack_that_stays),
 		cmocka_unit_test(a_stack_hardly_seen),
 		cmocka_unit_test(what_is_lost_stays),
+		cmocka_unit_test(what_is_pointed_to_may_be_a_cache),
 		cmocka_unit_test(what_is_lost_may_be_others),
 		cmocka_unit_test(what_is_lost_in_several_processes),
 		cmocka_unit_test(what_probes_have_found_stays),
