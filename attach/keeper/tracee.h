@@ -69,6 +69,7 @@ struct tracee {
 	bool awaited;		/* a pause waits for its stop */
 	/* not interrupted: it moves bytes, and its call would return with fewer; or it runs */
 	bool spared;
+	bool slept;		/* in a pause: when it began */
 	bool runs;		/* since runs_ns it ran whenever a pause checked it */
 	bool stuck;		/* a pause does not wait for it: it sleeps uninterruptibly, stops on waking */
 	bool exit_hold;		/* HELD at its end */

@@ -114,6 +114,7 @@ static int find_all(struct loss_blocks *b, const struct loss *lost, uint64_t bef
 	void *its;
 	int r = 0;
 
+	b->earlier = b->nfound;
 	for (size_t i = 0; r == 0 && i < lost->n; i++)
 		r = find_one(b, &lost->lost[i], before_ns, last);
 	/* those that are not looked for do not count as seen */
@@ -136,6 +137,13 @@ int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, uint64_t at
 int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)
 {
 	return find_all(b, lost, at_ns > SETTLED_NS ? at_ns - SETTLED_NS : 0, true);
+}
+
+void loss_blocks_found_last(struct loss_blocks *b)
+{
+	for (size_t i = b->earlier; i < b->nfound; i++)
+		b->found[i].last = true;
+	loss_blocks_drop(b);
 }
 
 void loss_blocks_drop(struct loss_blocks *b)

@@ -58,6 +58,7 @@ struct loss_blocks {
 	struct addrmap blocks;		/* address -> struct loss_block */
 	struct loss_found *found;
 	size_t nfound, found_room;
+	size_t earlier;			/* so many were found before the present copy */
 };
 
 void loss_blocks_init(struct loss_blocks *b, const uint64_t *sizes, size_t n);
@@ -85,6 +86,9 @@ must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, 
  * show.
  */
 must_check int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns);
+
+/* The copy of the last loss_blocks_find is the last of all. */
+void loss_blocks_found_last(struct loss_blocks *b);
 
 /* There is no copy: nothing is known of the blocks that are kept. */
 void loss_blocks_drop(struct loss_blocks *b);

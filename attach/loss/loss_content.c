@@ -85,6 +85,13 @@ static void describe(struct strbuf *sb, const struct classify *c, const struct s
 		strbuf_printf(sb, " (%s)", strbuf_str(&text));
 }
 
+static void put_size(struct strbuf *sb, const struct loss_size *its, bool first)
+{
+	strbuf_printf(sb, "%s%" PRIu64 " of %" PRIu64 "%s", first ? "" : ", ", its->blocks, its->size,
+		      first ? " bytes" : "");
+}
+
+/* @copy and @c: NULL if there is none. */
 static int put_all(struct strbuf *sb, const struct loss *lost, const struct loss_sum *sum, const struct snapshot *copy,
 		   struct classify *c)
 {
@@ -94,11 +101,11 @@ static int put_all(struct strbuf *sb, const struct loss *lost, const struct loss
 
 	for (; n < LOSS_SIZES_LISTED && sum->sizes[n].blocks; n++)
 		choose(lost, &sum->sizes[n], &all[n]);
-	r = classify_all(c, all, n);
+	r = copy ? classify_all(c, all, n) : 0;
 	for (size_t i = 0; r == 0 && i < n; i++) {
-		strbuf_printf(sb, "%s%" PRIu64 " of %" PRIu64 "%s", i ? ", " : "", sum->sizes[i].blocks,
-			      sum->sizes[i].size, i ? "" : " bytes");
-		describe(sb, c, copy, &all[i]);
+		put_size(sb, &sum->sizes[i], !i);
+		if (copy)
+			describe(sb, c, copy, &all[i]);
 	}
 	return r;
 }
@@ -108,8 +115,11 @@ int loss_content_put(struct strbuf *sb, const struct loss *lost, const struct lo
 {
 	struct classify *c = NULL;
 	struct backing backing;
-	int r = backing_add(copy, modules_open_file, modules, &backing);
+	int r;
 
+	if (!copy)
+		return put_all(sb, lost, sum, NULL, NULL);
+	r = backing_add(copy, modules_open_file, modules, &backing);
 	if (r == 0)
 		r = classify_new(copy, &backing, &c);
 	if (r == 0)

@@ -17,7 +17,8 @@ struct modules;
 
 /*
  * @lost: what was lost, by size, and @sum, how much of each, as loss_between leaves both. @copy: the memory, with these
- * blocks in it; the files of @modules are added to it. 0, whatever is known; -ENOMEM.
+ * blocks in it; the files of @modules are added to it. NULL: there is none, and the text has only sizes. 0,
+ * whatever is known; -ENOMEM.
  */
 must_check int loss_content_put(struct strbuf *sb, const struct loss *lost, const struct loss_sum *sum,
 				struct snapshot *copy, struct modules *modules);

@@ -394,9 +394,7 @@ static void give_up(struct loss_probes *p, int err)
 /* What the last ten seconds leave of the budget. */
 static uint64_t room_ns(const struct loss_probes *p)
 {
-	const struct shared *sh = p->of.keeper->shared;
-
-	return atomic_load(&sh->budget.pause_ns) * atomic_load(&sh->threads);
+	return atomic_load(&p->of.keeper->shared->budget.room_ns);
 }
 
 static void begin_window(struct loss_probes *p)

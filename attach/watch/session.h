@@ -19,6 +19,7 @@
 
 #include "attach/events/processes.h"
 #include "attach/rules/rulefile.h"
+#include "attach/snapshot/awake.h"
 #include "attach/target/spawn.h"
 #include "attach/watch/attached.h"
 #include "attach/watch/freed_sizes.h"
@@ -68,6 +69,7 @@ struct session {
 	struct verdict_snapshot *snapshot;	/* to find which blocks are still reachable */
 	void (*preparing)(struct session *s);	/* called while a copy of the target is prepared; NULL: nothing is */
 	struct session_loss loss;
+	struct awake awake;		/* the threads of the process, for pauses of a watch with a budget */
 	struct loss_probes *probes;	/* while the code is looked for that loses blocks; else NULL */
 	bool probing;			/* a part of the budget is for these */
 	int signals;

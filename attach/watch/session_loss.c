@@ -145,6 +145,7 @@ static bool copy(struct session *s)
 		fail(s, s->snapshot->why_not);
 		return false;
 	}
+	s->loss.pause_ns = s->snapshot->had.had_ns;
 	log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
 	return s->watch.end == WATCH_GOES_ON;
 }
@@ -216,12 +217,21 @@ static void learn_sizes(struct session *s, struct loss *now)
 	begin_probes(s, now, sizes, n);
 }
 
+static void keep_latest(struct session *s, const struct loss *lost)
+{
+	loss_fini(&s->loss.latest);
+	s->loss.latest_ns = s->loss.copied_ns;
+	s->tally->out_of_memory |= loss_copy(lost, &s->loss.latest) < 0;
+}
+
 static void end_search(struct session *s)
 {
 	struct session_loss *l = &s->loss;
 	struct loss lost = { 0 };
 	const bool known = take_found(s, &lost);
 
+	if (known && l->at_ns)
+		keep_latest(s, &lost);
 	if (l->for_probes) {
 		session_probes_found(s, known ? &lost : NULL);
 	} else if (known && !l->at_ns) {
@@ -252,6 +262,9 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 {
 	bool second;
 
+	/* so that it is known how they work when a copy is to be made */
+	if (s->sampling && !s->awake.at_ns)
+		(void)!awake_look(&s->awake, s->at.target.pid, now_ns);
 	if (s->loss.searching && interim_ready(&s->loss.search))
 		end_search(s);
 	if (s->loss.searching || !is_time(s, now_ns))
@@ -273,7 +286,7 @@ static void note_unknown(struct session *s, uint64_t t)
 }
 
 /* @all: what was lost since the first copy; @since: all that is lost. */
-static void end_probes(struct session *s, const struct loss *all, struct loss *since, uint64_t t)
+static void end_probes(struct session *s, const struct loss *all, struct loss *since, uint64_t at_ns, uint64_t t)
 {
 	struct loss_sum sum;
 
@@ -282,29 +295,31 @@ static void end_probes(struct session *s, const struct loss *all, struct loss *s
 		session_probes_end(s,
 				   &(struct session_probes_loss){
 					   .all = all, .since = since,
-					   .since_us = (s->snapshot->had.at_ns - s->loss.then_ns) / 1000,
-					   .at_ns = s->snapshot->had.at_ns },
+					   .found = at_ns == s->loss.latest_ns,
+					   .since_us = (at_ns - s->loss.then_ns) / 1000, .at_ns = at_ns },
 				   t);
 	}
 	loss_fini(since);
 }
 
-/* @new: what was lost meanwhile. */
-static void note_loss(struct session *s, const struct loss *new, const struct loss_sum *sum, uint64_t over_ns, uint64_t t)
+/* @new: what was lost meanwhile, @copy: the memory in which it is, or NULL. */
+static void note_loss(struct session *s, const struct loss *new, const struct loss_sum *sum, struct snapshot *copy,
+		      uint64_t over_ns, uint64_t t)
 {
 	cleanup_strbuf struct strbuf text = STRBUF_INIT;
 
 	if (!sum->blocks)
 		return;
-	s->tally->out_of_memory |= loss_content_put(&text, new, sum, &s->snapshot->memory, s->planting->modules) < 0;
+	s->tally->out_of_memory |= loss_content_put(&text, new, sum, copy, s->planting->modules) < 0;
 	recorder_note(s->recorder, t,
 		      "in %.0f s the process lost %" PRIu64 " blocks, %" PRIu64 " bytes, for good: most are %s",
 		      (double)over_ns / 1e9, sum->blocks, sum->bytes, strbuf_str(&text));
 }
 
-static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
+/* @at_end: what is lost in the last copy, made at @at_ns; @copy: that, or NULL. */
+static void tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, struct snapshot *copy, uint64_t t)
 {
-	const uint64_t over_ns = s->snapshot->had.at_ns - s->loss.at_ns;
+	const uint64_t over_ns = at_ns - s->loss.at_ns;
 	struct loss since = { 0 };
 	struct loss_sum sum;
 
@@ -322,8 +337,8 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t t)
 	sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
-	note_loss(s, at_end, &sum, over_ns, t);
-	end_probes(s, at_end, &since, t);
+	note_loss(s, at_end, &sum, copy, over_ns, t);
+	end_probes(s, at_end, &since, at_ns, t);
 }
 
 static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)
@@ -336,13 +351,23 @@ static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)
 		      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), its->lost, its->blocks);
 }
 
+/* The process could not be copied at the end: what is known is as of the last copy before. */
+static void tell_latest(struct session *s, uint64_t t)
+{
+	char text[DURATION_TEXT];
+
+	tell_loss(s, &s->loss.latest, s->loss.latest_ns, NULL, t);
+	recorder_note(s->recorder, t, "what the process has lost is as it was %s before the end",
+		      duration_format(s->end_ns > s->loss.latest_ns ? s->end_ns - s->loss.latest_ns : 0, text, sizeof(text)));
+}
+
 void session_loss_end(struct session *s)
 {
 	const uint64_t t = recorder_time(s->recorder, s->end_ns);
 	struct loss at_end = { 0 };
 	struct seen its = { .session = s, .loss = &at_end };
 	const struct verdict_snapshot_see see = { see_tracked, see_any, &its };
-	int r;
+	int r = 0;
 
 	if (s->loss.searching) {
 		interim_end(&s->loss.search, -1);
@@ -353,7 +378,7 @@ void session_loss_end(struct session *s)
 		if (r >= 0 && its.blocks)
 			tell_tracked(s, &its, t);
 		if (r > 0 && s->loss.at_ns)
-			tell_loss(s, &at_end, t);
+			tell_loss(s, &at_end, s->snapshot->had.at_ns, &s->snapshot->memory, t);
 		if (r < 0) {
 			verdict_snapshot_fini(s->snapshot);
 			verdict_snapshot_fail(s->snapshot, "%s", r == -ENODATA ? UNSEEN : strerror(-r));
@@ -362,16 +387,20 @@ void session_loss_end(struct session *s)
 	if (s->snapshot->state == SNAPSHOT_FAILED)
 		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
 			      s->snapshot->why_not);
+	if (r <= 0 && s->loss.latest_ns)
+		tell_latest(s, t);
 	note_unknown(s, t);
 	loss_fini(&at_end);
 }
 
 void session_loss_close(struct session *s)
 {
+	awake_fini(&s->awake);
 	if (s->loss.searching) {
 		interim_end(&s->loss.search, -1);
 		close(s->loss.found);
 	}
 	loss_fini(&s->loss.before);
+	loss_fini(&s->loss.latest);
 	loss_fini(&s->loss.then);
 }

@@ -32,6 +32,7 @@ struct session_loss {
 	int found;		/* a file in memory, with what it has found; only while `searching` */
 	bool searching;
 	uint64_t copied_ns;	/* when the copy that is searched was made */
+	uint64_t pause_ns;	/* how long the process was stopped for the last copy; 0: there was none */
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
 	unsigned failed;	/* how many could not be made: from the second on it waits twice as long each time */
 	bool again;		/* the second one was made */
@@ -39,6 +40,8 @@ struct session_loss {
 	uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known, */
 	char why_not[240];	/* for that reason */
 	struct loss before;	/* what was lost then */
+	struct loss latest;	/* and in the last copy but the one at the end, which may fail */
+	uint64_t latest_ns;	/* when that was made; 0: there was none */
 	struct loss then;	/* likewise in the second one, if the kernel's probes were made because of it, */
 	uint64_t then_ns;	/* and when it was made */
 };

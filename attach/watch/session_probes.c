@@ -131,7 +131,9 @@ void session_probes_end(struct session *s, const struct session_probes_loss *los
 	if (!b)
 		return;
 	/* the last window lasted until the copy, in which these were lost */
-	r = loss_blocks_find_last(b, lost->all, lost->at_ns);
+	r = lost->found ? 0 : loss_blocks_find_last(b, lost->all, lost->at_ns);
+	if (lost->found)
+		loss_blocks_found_last(b);
 	if (r == 0)
 		r = loss_blocks_sum(b, lost->since);
 	for (size_t i = 0; r == 0 && i < b->n; i++) {

@@ -37,6 +37,7 @@ void session_probes_stop(struct session *s);
 
 /* What was lost until the last copy. */
 struct session_probes_loss {
+	bool found;			/* session_probes_found was called for it already: there is no later one */
 	const struct loss *all;		/* since the first copy: by size */
 	const struct loss *since;	/* since the probes began: by size */
 	uint64_t since_us;		/* so long ago */

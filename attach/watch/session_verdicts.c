@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
+#define LIKELY_PAUSE_NS 5000000ull	/* as long as there was none */
 #define FIRST_PART 5	/* of what is left, while the watch goes on: the first time, */
 #define LATER_PART 2	/* and later */
 
@@ -115,14 +117,28 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
 }
 
+/* Of how many threads a pause costs all their time, about: of those that sleep it is a part. */
+static double awake_threads(struct session *s)
+{
+	struct shared *sh = s->at.link.shared;
+	uint32_t ppm;
+
+	/* if they cannot be looked at, all count */
+	(void)!awake_look(&s->awake, s->at.target.pid, link_clock_ns());
+	ppm = awake_part(&s->awake, s->loss.pause_ns ? s->loss.pause_ns : LIKELY_PAUSE_NS);
+	atomic_store(&sh->budget.asleep_ppm, ppm);
+	return fmax((double)atomic_load(&sh->threads) * ppm / AWAKE_ALL, 1);
+}
+
 /*
  * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
  * watch goes on, a part of that: samples need the rest, and so does another pause at its end, which may come at any
  * moment. The first time a small part, as a full token bucket of the samples is only a third of what is left then.
  */
-static uint64_t left_for_pause(const struct session *s)
+static uint64_t left_for_pause(struct session *s)
 {
-	const uint64_t left_ns = atomic_load(&s->at.link.shared->budget.pause_ns) / 10 * 9 + 1;
+	const double threads = awake_threads(s);
+	const uint64_t left_ns = (uint64_t)((double)atomic_load(&s->at.link.shared->budget.room_ns) * 0.9 / threads) + 1;
 
 	if (s->watch.end != WATCH_GOES_ON)
 		return left_ns;

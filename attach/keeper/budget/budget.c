@@ -83,7 +83,7 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns)
 {
 	bool round = k->budget.cost.round;
 
-	cost_charge(k, since_ns, round ? COST_ROUND : COST_ATTACHED);
+	cost_charge(k, since_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, round ? COST_ROUND : COST_ATTACHED);
 	if (round)
 		cost_resumed(k, t->tid);
 }
@@ -95,13 +95,13 @@ void budget_stepped(struct keeper *k, uint32_t trap)
 
 void budget_waited(struct keeper *k, struct tracee *t)
 {
-	cost_charge(k, t->stopped_ns, COST_HELD);
+	cost_charge(k, t->stopped_ns, COST_ALL, COST_HELD);
 	t->stopped_ns = k->now_ns;
 }
 
-uint64_t budget_pause_ns(struct keeper *k)
+uint64_t budget_pause_ns(struct keeper *k, uint32_t awake)
 {
-	return k->paid ? cost_pause_ns(k) : UINT64_MAX;
+	return k->paid ? cost_pause_ns(k, awake) : UINT64_MAX;
 }
 
 bool budget_wants_hold(struct keeper *k, uint32_t trap)

@@ -139,22 +139,33 @@ void cost_pause(struct keeper *k)
 		(void)quiet_clock_end(&k->budget.cost.quiet, 0, now_by_both(k, k->now_ns));
 }
 
-static uint64_t pause_ns(struct keeper *k, uint64_t now_ns)
+/* What comes meanwhile needs the rest. */
+static uint64_t room_ns(struct keeper *k, uint64_t now_ns)
 {
-	const int64_t room_ns = token_bucket_room(&k->budget.cost.bucket, now_ns);
+	const int64_t room = token_bucket_room(&k->budget.cost.bucket, now_ns);
 
-	return room_ns > 0 && k->threads.used ? (uint64_t)room_ns * 9 / 10 / k->threads.used : 0;
+	return room > 0 ? (uint64_t)room * 9 / 10 : 0;
 }
 
-uint64_t cost_pause_ns(struct keeper *k)
+uint32_t cost_asleep_ppm(const struct keeper *k)
 {
-	return pause_ns(k, keeper_clock_ns());
+	const uint32_t ppm = atomic_load_explicit(&k->shared->budget.asleep_ppm, memory_order_relaxed);
+
+	return ppm && ppm < COST_ALL ? ppm : COST_ALL;
+}
+
+uint64_t cost_pause_ns(struct keeper *k, uint32_t awake)
+{
+	const uint64_t all = k->threads.used, asleep = awake < all ? all - awake : 0,
+		       ppm = awake * (uint64_t)COST_ALL + asleep * cost_asleep_ppm(k);
+
+	return (uint64_t)((double)room_ns(k, keeper_clock_ns()) * COST_ALL / (double)(ppm > COST_ALL ? ppm : COST_ALL));
 }
 
 /* The controller prepares a pause only if it may be long enough. */
-static void tell_pause(struct keeper *k, uint64_t now_ns)
+static void tell_room(struct keeper *k, uint64_t now_ns)
 {
-	atomic_store_explicit(&k->shared->budget.pause_ns, pause_ns(k, now_ns), memory_order_relaxed);
+	atomic_store_explicit(&k->shared->budget.room_ns, room_ns(k, now_ns), memory_order_relaxed);
 }
 
 /* The mean cost of a stop at a trap with rounds, over the last dozens. */
@@ -172,7 +183,7 @@ static void tell_spent(struct keeper *k, uint64_t ns, uint64_t now_ns)
 	atomic_fetch_add_explicit(&k->shared->budget.spent_ns, ns, memory_order_relaxed);
 	atomic_store_explicit(&k->shared->budget.worst_ten_ppm, k->budget.cost.bucket.recent.worst_ns / PPM_NS,
 			      memory_order_relaxed);
-	tell_pause(k, now_ns);
+	tell_room(k, now_ns);
 }
 
 void cost_note(struct keeper *k, uint64_t ns)
@@ -191,14 +202,14 @@ void cost_share(struct keeper *k, uint32_t ppm)
 		token_bucket_share(&k->budget.cost.bucket, ppm, keeper_clock_ns());
 }
 
-void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what)
+void cost_charge(struct keeper *k, uint64_t since_ns, uint32_t ppm, enum cost_of what)
 {
 	struct cost *c = &k->budget.cost;
 	uint64_t now = keeper_clock_ns(), ns;
 
 	if (!k->paid)
 		return;
-	ns = now - since_ns + c->latency.restart_ns;
+	ns = (now - since_ns) / COST_ALL * ppm + (now - since_ns) % COST_ALL * ppm / COST_ALL + c->latency.restart_ns;
 	token_bucket_take(&c->bucket, ns, now);
 	tell_spent(k, ns, now);
 	if (what == COST_HELD)
@@ -329,7 +340,7 @@ bool cost_round(struct keeper *k)
 
 	if (!k->paid)
 		return false;
-	tell_pause(k, now);
+	tell_room(k, now);
 	if (now >= c->next_fade_ns) {
 		c->most_burst_ns -= c->most_burst_ns / 32;
 		c->next_fade_ns = now + FADE_NS;

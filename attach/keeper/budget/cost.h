@@ -50,6 +50,8 @@ struct tracee;
 #define COST_HOLDS 12			/* a hold lasts at most a full token bucket divided by this, */
 #define COST_HOLD_NS 8000000ull	/* and at most this */
 
+#define COST_ALL 1000000u	/* of a time: all of it, in millionths */
+
 /* Why a thread was stopped. */
 enum cost_of {
 	COST_ROUND,		/* a trap with rounds: can be avoided */
@@ -100,8 +102,8 @@ void cost_serve(struct keeper *k, const struct tracee *t);
  */
 void cost_hit(struct keeper *k, const struct tracee *t);
 
-/* A thread that was stopped since @since_ns resumes now. */
-void cost_charge(struct keeper *k, uint64_t since_ns, enum cost_of what);
+/* A thread that was stopped since @since_ns resumes now; of that, @ppm millionths count. */
+void cost_charge(struct keeper *k, uint64_t since_ns, uint32_t ppm, enum cost_of what);
 
 /* For stops there are @ppm of the time from now on; what the controller spends of the rest is noted. */
 void cost_share(struct keeper *k, uint32_t ppm);
@@ -113,8 +115,11 @@ void cost_resumed(struct keeper *k, pid_t tid);
 /* A pause begins: all threads are about to be stopped. */
 void cost_pause(struct keeper *k);
 
-/* For how long all threads may be stopped at once, now. */
-uint64_t cost_pause_ns(struct keeper *k);
+/* For how long all threads may be stopped at once, now, if @awake of them do not sleep. */
+uint64_t cost_pause_ns(struct keeper *k, uint32_t awake);
+
+/* The part of a pause that counts for a thread that sleeps when it begins, in millionths. */
+uint32_t cost_asleep_ppm(const struct keeper *k);
 
 /* May one more thread wait for the controller? */
 bool cost_may_hold(struct keeper *k);

@@ -65,8 +65,11 @@ static bool may_interrupt(const struct keeper *k, struct tracee *t)
 	return what == WAITS;
 }
 
-static void interrupt_all(struct keeper *k)
+/* Returns how many do not sleep. */
+static uint32_t interrupt_all(struct keeper *k)
 {
+	uint32_t awake = 0;
+
 	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t)) {
 		/*
 		 * a newborn stops by itself; a thread that waits in vfork can neither be stopped nor go on
@@ -76,9 +79,12 @@ static void interrupt_all(struct keeper *k)
 
 		t->awaited = false;
 		t->spared = running && !may_interrupt(k, t);
+		t->slept = running && !t->spared;
+		awake += !t->slept;
 		if (t->state == TRACEE_LISTENING || (running && !t->spared))
 			interrupt(t);
 	}
+	return awake;
 }
 
 /* All others are stopped: is any spared thread left to wait for, or to check again? */
@@ -289,6 +295,13 @@ static void restart_timeouts(struct keeper *k)
 	k->reader.unread = stall_timer_begin(k->now_ns);
 }
 
+/* What stops from now on was not asleep then. */
+static void forget_sleepers(struct keeper *k)
+{
+	for (struct tracee *t = threads_first(&k->threads); t; t = threads_next(&k->threads, t))
+		t->slept = false;
+}
+
 static void resume(struct keeper *k)
 {
 	struct shared *sh = k->shared;
@@ -298,6 +311,7 @@ static void resume(struct keeper *k)
 	k->now_ns = keeper_clock_ns();
 	restart_timeouts(k);
 	serve_queue(k);
+	forget_sleepers(k);
 	k->now_ns = keeper_clock_ns();
 	atomic_store(&sh->pause.ended_ns, k->now_ns);
 	/* a thread may have stopped while none was asked */
@@ -306,27 +320,25 @@ static void resume(struct keeper *k)
 
 int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 {
-	const uint64_t paid_ns = budget_pause_ns(k);
 	struct pausing *p = &k->pausing;
+	uint64_t paid_ns;
 	int r;
 
 	if (p->on)
 		return -EBUSY;
 	if (!k->watching)
 		return -ESRCH;
-	/* while the controller prepared the pause, traps may have been hit */
-	if (paid_ns < limit_ns)
-		limit_ns = paid_ns;
-	if (!limit_ns)
+	if (!budget_pause_ns(k, 0))
 		return -ETIMEDOUT;
 	k->now_ns = keeper_clock_ns();
 	p->on = true;
 	p->began_ns = k->now_ns;
-	p->until_ns = k->now_ns + limit_ns;
 	p->spared_ns = 0;
 	budget_pause(k);
 	atomic_store(&k->shared->pause.began_ns, p->began_ns);
-	interrupt_all(k);
+	/* while the controller prepared the pause, traps may have been hit, and threads may have woken */
+	paid_ns = budget_pause_ns(k, interrupt_all(k));
+	p->until_ns = k->now_ns + (paid_ns < limit_ns ? paid_ns : limit_ns);
 	r = await_all(k);
 	if (r < 0) {
 		resume(k);

@@ -167,7 +167,12 @@ struct shared_budget {
 	_Atomic uint64_t trap_stop_ns;	/* what a stop at a trap with rounds costs at present */
 	_Atomic uint64_t held_ns;	/* of spent_ns: threads that waited for the controller */
 	_Atomic uint32_t worst_ten_ppm;	/* of the worst ten seconds so far */
-	_Atomic uint64_t pause_ns;	/* for how long all threads may be stopped at once, at present */
+	_Atomic uint64_t room_ns;	/* what the last ten seconds leave of it for a pause */
+	/*
+	 * By the controller: what a pause costs a thread that sleeps when it begins, in millionths of it, on
+	 * average; 0: that is not known, and all of it counts (attach/snapshot/awake.h).
+	 */
+	_Atomic uint32_t asleep_ppm;
 	_Atomic uint32_t closed;	/* how often all of these were lifted: nothing was left to spend */
 	_Atomic uint64_t closed_ns;	/* for how long, in sum, up to the last opening; */
 	_Atomic uint64_t closed_since_ns; /* and again since then (CLOCK_MONOTONIC), 0: it is open */

@@ -196,6 +196,32 @@ static void the_last_copy(void **state)
 	assert_int_equal(of(OTHER)->its.blocks, 0);
 }
 
+/* The process could not be copied at the end: then nothing confirms what the last copy before has found. */
+static void a_copy_that_was_the_last_one(void **state)
+{
+	(void)state;
+	for (taddr i = 0; i < 2; i++) {
+		see(LEAKS, 0x1000 + 16 * i, 24);
+		lose(0x1000 + 16 * i, 24);
+	}
+	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	for (taddr i = 2; i < 6; i++) {
+		see(LEAKS, 0x1000 + 16 * i, 24);
+		see(OTHER, 0x2000 + 16 * i, 24);
+		lose(0x1000 + 16 * i, 24);
+		lose(0x2000 + 16 * i, 24);
+	}
+	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	see(OTHER, 0x5000, 24);
+	loss_blocks_found_last(&b);
+	judge();
+	assert_int_equal(of(LEAKS)->its.lost, 6);
+	assert_true(of(LEAKS)->its.blocks > 0);
+	assert_int_equal(of(OTHER)->its.seen, 4);
+	assert_int_equal(of(OTHER)->its.lost, 4);
+	assert_int_equal(of(OTHER)->its.blocks, 0);
+}
+
 /* A block that was lost, came back, and was freed: another one has its address, and is lost. */
 static void an_address_counts_once(void **state)
 {
@@ -237,6 +263,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(few_prove_nothing, begin, end),
 		cmocka_unit_test_setup_teardown(a_part_of_all_is_its, begin, end),
 		cmocka_unit_test_setup_teardown(the_last_copy, begin, end),
+		cmocka_unit_test_setup_teardown(a_copy_that_was_the_last_one, begin, end),
 		cmocka_unit_test_setup_teardown(an_address_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_comes_back_decides_nothing, begin, end),
 	};

@@ -75,11 +75,27 @@ static void nothing_is_nothing(void **state)
 	says(&lost, "");
 }
 
+static void without_a_copy(void **state)
+{
+	cleanup_strbuf struct strbuf sb = STRBUF_INIT;
+	struct loss earlier = { 0 }, later = { 0 };
+	struct loss_sum sum;
+
+	(void)state;
+	put(&later, 2, 0x1000, 40);
+	put(&later, 1, 0x8000, 24);
+	loss_between(&earlier, &later, &sum);
+	assert_int_equal(loss_content_put(&sb, &later, &sum, NULL, NULL), 0);
+	assert_string_equal(strbuf_str(&sb), "2 of 40 bytes, 1 of 24");
+	loss_fini(&later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(sizes_and_what_is_in_them, setup, teardown),
 		cmocka_unit_test_setup_teardown(nothing_is_nothing, setup, teardown),
+		cmocka_unit_test(without_a_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,7 +67,7 @@ static int teardown(void **state)
 
 static void charge(uint64_t ns, enum cost_of what)
 {
-	cost_charge(k, keeper_clock_ns() - ns, what);
+	cost_charge(k, keeper_clock_ns() - ns, COST_ALL, what);
 }
 
 static void be_full(void)
@@ -106,17 +106,37 @@ static void how_long_a_pause_may_be(void **state)
 {
 	(void)state;
 	k->threads.used = 3;
-	assert_in_range(budget_pause_ns(k), 29 * MS, 30 * MS);
+	assert_in_range(budget_pause_ns(k, 3), 29 * MS, 30 * MS);
 	charge(50 * MS, COST_ROUND);
-	assert_in_range(atomic_load(&k->shared->budget.pause_ns), 14 * MS, 15 * MS);
-	assert_in_range(budget_pause_ns(k), 14 * MS, 15 * MS);
+	assert_in_range(atomic_load(&k->shared->budget.room_ns), 44 * MS, 45 * MS);
+	assert_in_range(budget_pause_ns(k, 3), 14 * MS, 15 * MS);
 	k->threads.used = 300;
-	assert_in_range(budget_pause_ns(k), MS / 10, MS / 6);
+	assert_in_range(budget_pause_ns(k, 300), MS / 10, MS / 6);
+	/* nothing is known of those that sleep: they count */
+	assert_in_range(budget_pause_ns(k, 0), MS / 10, MS / 6);
 	charge(60 * MS, COST_ATTACHED);
-	assert_int_equal(budget_pause_ns(k), 0);
-	assert_int_equal(atomic_load(&k->shared->budget.pause_ns), 0);
+	assert_int_equal(budget_pause_ns(k, 0), 0);
+	assert_int_equal(atomic_load(&k->shared->budget.room_ns), 0);
 	k->paid = false;
-	assert_true(budget_pause_ns(k) == UINT64_MAX);
+	assert_true(budget_pause_ns(k, 0) == UINT64_MAX);
+}
+
+/* Of a hundred threads that sleep, each would be awake for a fiftieth of the pause. */
+static void a_pause_of_sleepers(void **state)
+{
+	const uint64_t before_ns = atomic_load(&k->shared->budget.spent_ns);
+
+	(void)state;
+	k->threads.used = 100;
+	atomic_store(&k->shared->budget.asleep_ppm, 20000);
+	assert_in_range(budget_pause_ns(k, 0), 44 * MS, 45 * MS);
+	assert_in_range(budget_pause_ns(k, 1), 29 * MS, 31 * MS);
+	assert_in_range(budget_pause_ns(k, 100), MS * 8 / 10, MS * 9 / 10 + 1);
+	/* never less than one thread's */
+	atomic_store(&k->shared->budget.asleep_ppm, 1);
+	assert_in_range(budget_pause_ns(k, 0), 89 * MS, 90 * MS);
+	cost_charge(k, keeper_clock_ns() - 50 * MS, 20000, COST_ATTACHED);
+	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, MS, 2 * MS);
 }
 
 /* What has stopped in a pause has done so since that began, and not since threads were asked last. */
@@ -542,6 +562,7 @@ int main(void)
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		budget_test(how_long_a_pause_may_be),
+		budget_test(a_pause_of_sleepers),
 		budget_test(a_pause_counts_from_its_beginning),
 		budget_test(holds_are_paid_for),
 		budget_test(as_many_hits_are_held_as_asked_for),
