@@ -196,7 +196,16 @@ static void begin_probes(struct session *s, struct loss *now, const uint64_t *si
 	*now = (struct loss){ 0 };
 }
 
-/* @now: all that is lost; it may be kept. */
+/* The next copy is compared with this one, as blocks of the one before came back. */
+static void begin_anew(struct session *s, struct loss *now)
+{
+	loss_fini(&s->loss.before);
+	s->loss.before = *now;
+	s->loss.at_ns = s->loss.copied_ns;
+	*now = (struct loss){ 0 };
+}
+
+/* @now: all that is lost; it may be kept. If hardly any is lost yet, or that is doubtful, there is one more copy. */
 static void learn_sizes(struct session *s, struct loss *now)
 {
 	struct loss since = { 0 };
@@ -211,7 +220,10 @@ static void learn_sizes(struct session *s, struct loss *now)
 	for (size_t i = 0; i < LOSS_SIZES; i++)
 		if (sum.sizes[i].blocks >= LOST_ENOUGH)
 			sizes[n++] = sum.sizes[i].size;
+	s->loss.again = n && !loss_is_doubtful(&sum);
 	if (loss_is_doubtful(&sum))
+		begin_anew(s, now);
+	if (!s->loss.again)
 		return;
 	sampling_lost_sizes(s->sampling, sizes, n);
 	begin_probes(s, now, sizes, n);
@@ -240,6 +252,8 @@ static void end_search(struct session *s)
 		return;
 	} else if (known) {
 		learn_sizes(s, &lost);
+	} else {
+		l->again = false;
 	}
 	loss_fini(&lost);
 }
@@ -387,7 +401,7 @@ void session_loss_end(struct session *s)
 	if (s->snapshot->state == SNAPSHOT_FAILED)
 		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
 			      s->snapshot->why_not);
-	if (r <= 0 && s->loss.latest_ns)
+	if (r <= 0 && s->loss.latest_ns > s->loss.at_ns)
 		tell_latest(s, t);
 	note_unknown(s, t);
 	loss_fini(&at_end);

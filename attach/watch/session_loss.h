@@ -35,7 +35,7 @@ struct session_loss {
 	uint64_t pause_ns;	/* how long the process was stopped for the last copy; 0: there was none */
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
 	unsigned failed;	/* how many could not be made: from the second on it waits twice as long each time */
-	bool again;		/* the second one was made */
+	bool again;		/* a later one was made, and it is known of which sizes blocks are lost */
 	bool for_probes;	/* the search is for these (session_probes.h) */
 	uint64_t at_ns;		/* when the first was made; 0: what was lost then is not known, */
 	char why_not[240];	/* for that reason */

@@ -241,10 +241,14 @@ static bool lost_decides(const struct summary_sample *its)
 	       (why == UNKNOWN_FEW || why == UNKNOWN_YOUNG || why == UNKNOWN_FEW_LEFT || why == UNKNOWN_SOME_LATE);
 }
 
-/* Is a part of what the process has lost known to be its, and is that all that shows what stays? */
+/*
+ * Is a part of what the process has lost known to be its? That is more certain than what samples show, unless these show
+ * that more than that stays: something points to the rest.
+ */
 static bool probes_decide(const struct sampled *s, const struct summary_sample *its)
 {
-	return s->losing.value > 0 && (its->survival.kind != SURVIVAL_STAYS || its->by_lost);
+	return s->losing.value > 0 && (its->survival.kind != SURVIVAL_STAYS || its->by_lost ||
+				       its->kept_blocks.low <= s->losing.high);
 }
 
 /*
