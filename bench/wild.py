@@ -162,26 +162,40 @@ def is_one_of(patterns, row, report):
     return any(re.search(pattern, text) for pattern in patterns for text in texts)
 
 
-def is_leak(group):
-    """Does the report call it a leak? Of a watch with a budget: does it say how much stays?"""
+def is_leak(its, group):
+    """Does the report call it a leak? Of a watch with a budget: does it say how much stays? Where blocks are kept without
+    bound, that it grows is all that can be said."""
     estimate = group.get("estimate")
     if estimate:
         return (estimate["leaked_blocks_per_minute"][0] or 0) > 0
+    if its["kind"] == "growth" and group["growth"]["shape"] == "grows":
+        return True
     return group["verdict"] == "definite"
 
 
-def leaks(row, report):
-    return any(is_leak(report["groups"][g]) for g in row["groups"])
+def leaks(its, row, report):
+    return any(is_leak(its, report["groups"][g]) for g in row["groups"])
 
 
-def outcome(its, report, head, program, served):
+def scanned(its, rows, report, program, served):
+    """A scan has no stacks: what it calls lost is the leak, where there is one."""
+    lost = [row for row in rows if any(report["groups"][g]["verdict"] == "definite" for g in row["groups"])]
+    there = its["kind"] != "none"
+    return Outcome(rank=rows.index(lost[0]) + 1 if lost and there else 0, leaks=bool(lost) and there,
+                   named=lost[0]["name"] if lost and there else "", false=[] if there else [row["name"] for row in lost],
+                   rows=len(rows), kept=served[1] / served[0] if served[0] else 0, failed=served[2], alive=program.alive(), head="")
+
+
+def outcome(its, way, report, head, program, served):
     """@served: requests a second before, and while it was watched; how many failed then."""
     rows = report["rows"]
+    if way == "scan":
+        return scanned(its, rows, report, program, served)
     right = [row for row in rows if is_one_of(its.get("right", []), row, report)]
     known = [*its.get("right", []), *its.get("also", [])]
-    false = [row["name"] for row in rows if leaks(row, report) and not is_one_of(known, row, report)]
+    false = [row["name"] for row in rows if leaks({"kind": "leak"}, row, report) and not is_one_of(known, row, report)]
     first = right[0] if right else None
-    return Outcome(rank=rows.index(first) + 1 if first else 0, leaks=any(leaks(row, report) for row in right),
+    return Outcome(rank=rows.index(first) + 1 if first else 0, leaks=any(leaks(its, row, report) for row in right),
                    named=first["name"] if first else "", false=false, rows=len(rows),
                    kept=served[1] / served[0] if served[0] else 0, failed=served[2], alive=program.alive(),
                    head=head)
@@ -220,7 +234,7 @@ def watch(name, way, keep=None):
             if trace.exists():
                 shutil.copy(trace, keep / f"{name}.{way}.mmt")
         head = text.split("\n\n")[0].splitlines()
-        return outcome(its, report, head[0] if head else "", program, (before, meanwhile, then[1] - failed))
+        return outcome(its, way, report, head[0] if head else "", program, (before, meanwhile, then[1] - failed))
 
 
 def started(name, way, before):

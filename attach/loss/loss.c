@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/addrmap.h"
 #include "base/grow.h"
 
 #define BACK_MOST 2
@@ -98,25 +99,108 @@ static void sum_sizes(struct loss *l, struct loss_sum *out)
 	}
 }
 
-void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out)
-{
-	*out = (struct loss_sum){ .before_blocks = earlier->n, .before_bytes = bytes_of(earlier) };
-	sort(earlier);
-	sort(later);
-	out->back = earlier->n - keep_new(earlier, later);
-	out->blocks = later->n;
-	out->bytes = bytes_of(later);
-	sum_sizes(later, out);
-}
+/* Of one size. */
+struct fate {
+	uint64_t before, back, now;	/* lost earlier; of these, not any more; newly lost */
+};
 
 /*
  * A few may be, by chance: a number that looked like a pointer is gone, or is there now. And where hardly any come back,
  * compared with what is lost, hardly any of that will.
  */
+static bool too_many(uint64_t back, uint64_t before, uint64_t now)
+{
+	return back > BACK_MOST && back > before / BACK_PART && back > now / BACK_NEW_PART;
+}
+
+/* 0 or -ENOMEM. */
+static int find_fate(struct addrmap *fates, uint64_t size, struct fate **out)
+{
+	int r = 0;
+
+	*out = addrmap_get(fates, size);
+	if (!*out)
+		r = addrmap_put(fates, size, &(struct fate){ 0 });
+	if (!*out && r == 0)
+		*out = addrmap_get(fates, size);
+	return r;
+}
+
+/* @back: what is not lost any more. */
+static int count_fates(const struct loss *earlier, const struct loss *back, const struct loss *later, struct addrmap *fates)
+{
+	struct fate *its;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < earlier->n; i++)
+		if ((r = find_fate(fates, earlier->lost[i].size, &its)) == 0)
+			its->before++;
+	for (size_t i = 0; r == 0 && i < back->n; i++)
+		if ((r = find_fate(fates, back->lost[i].size, &its)) == 0)
+			its->back++;
+	for (size_t i = 0; r == 0 && i < later->n; i++)
+		if ((r = find_fate(fates, later->lost[i].size, &its)) == 0)
+			its->now++;
+	return r;
+}
+
+/* Takes those of doubtful sizes out of @l, and returns how many these are. */
+static uint64_t drop_doubtful(struct loss *l, const struct addrmap *fates)
+{
+	const size_t before = l->n;
+
+	l->n = 0;
+	for (size_t i = 0; i < before; i++) {
+		const struct fate *its = addrmap_get(fates, l->lost[i].size);
+
+		if (!its || !too_many(its->back, its->before, its->now))
+			l->lost[l->n++] = l->lost[i];
+	}
+	return before - l->n;
+}
+
+/* If we are out of memory, all is doubtful. */
+static void doubt(const struct loss *earlier, struct loss *later, const struct loss *before, struct loss_sum *out)
+{
+	struct loss back = { 0 };
+	struct addrmap fates;
+
+	addrmap_init(&fates, sizeof(struct fate));
+	if (loss_copy(earlier, &back) == 0) {
+		(void)keep_new(before, &back);
+		out->back = back.n;
+		if (count_fates(earlier, &back, later, &fates) == 0) {
+			out->doubtful = drop_doubtful(later, &fates);
+			out->back -= drop_doubtful(&back, &fates);
+		}
+	} else {
+		out->back = earlier->n + BACK_MOST + 1;
+	}
+	loss_fini(&back);
+	addrmap_fini(&fates);
+}
+
+void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out)
+{
+	struct loss all = { 0 };
+
+	*out = (struct loss_sum){ .before_blocks = earlier->n, .before_bytes = bytes_of(earlier) };
+	sort(earlier);
+	sort(later);
+	if (loss_copy(later, &all) < 0)
+		out->back = earlier->n + BACK_MOST + 1;
+	(void)keep_new(earlier, later);
+	if (!out->back)
+		doubt(earlier, later, &all, out);
+	loss_fini(&all);
+	out->blocks = later->n;
+	out->bytes = bytes_of(later);
+	sum_sizes(later, out);
+}
+
 bool loss_is_doubtful(const struct loss_sum *sum)
 {
-	return sum->back > BACK_MOST && sum->back > sum->before_blocks / BACK_PART &&
-	       sum->back > sum->blocks / BACK_NEW_PART;
+	return too_many(sum->back, sum->before_blocks, sum->blocks);
 }
 
 void loss_fini(struct loss *l)

@@ -5,7 +5,9 @@
  * is the same if it has the same address and size.
  *
  * A process may have pointers where a copy does not show them: in the kernel (epoll), masked, in the low bits of
- * other values. Then blocks that were lost in the earlier copy are not in the later one: `back`.
+ * other values; or what is garbage is collected later. Then blocks that were lost in the earlier copy are not in the
+ * later one: `back`. Of a size of which more than a few are, nothing is known, and its blocks do not count as
+ * lost: `doubtful`.
  *
  *	loss_add	a lost block of one copy, in any order
  *	loss_between	what is only in the later one: how many, how much, and of which sizes
@@ -36,6 +38,7 @@ struct loss_sum {
 	uint64_t blocks, bytes;			/* lost in between */
 	uint64_t before_blocks, before_bytes;	/* and before: in the earlier copy; */
 	uint64_t back;				/* of these: freed since, or something points to them again */
+	uint64_t doubtful;			/* blocks that seem lost, of sizes of which too many came back */
 	struct loss_size sizes[LOSS_SIZES];	/* the first of these have blocks */
 };
 
@@ -45,10 +48,10 @@ must_check int loss_add(struct loss *l, taddr addr, uint64_t size);
 /* 0 or -ENOMEM. */
 must_check int loss_copy(const struct loss *from, struct loss *to);
 
-/* Sorts both, and leaves only what is new in @later, by size. */
+/* Sorts both, and leaves only what is new in @later, and not doubtful, by size. */
 void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
 
-/* Do blocks come back, so that what is found lost is not lost for good in this process? */
+/* Do blocks of all sizes come back, so that what is found lost is not lost for good in this process? */
 bool loss_is_doubtful(const struct loss_sum *sum);
 
 void loss_fini(struct loss *l);

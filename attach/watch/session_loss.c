@@ -352,6 +352,11 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, st
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
 	note_loss(s, at_end, &sum, copy, over_ns, t);
+	if (sum.doubtful)
+		recorder_note(s->recorder, t,
+			      "%" PRIu64 " more blocks to which nothing points do not count as lost: of their sizes too "
+			      "many were freed later, or something points to them again",
+			      sum.doubtful);
 	end_probes(s, at_end, &since, at_ns, t);
 }
 

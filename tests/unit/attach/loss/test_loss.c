@@ -55,6 +55,32 @@ static void put(struct loss *l, size_t n, uint64_t size)
 		add(l, 0x100000 * size + 0x1000 * i, size);
 }
 
+/* Blocks of 40 bytes come back: then nothing is known of these, but of others it is. */
+static void sizes_of_which_blocks_come_back(void **state)
+{
+	struct loss earlier = { 0 }, later = { 0 };
+	struct loss_sum sum;
+
+	(void)state;
+	put(&earlier, 100, 40);
+	put(&earlier, 100, 56);
+	put(&later, 90, 40);
+	put(&later, 98, 56);
+	for (size_t i = 0; i < 30; i++) {
+		add(&later, 0x900000 + 0x1000 * i, 40);
+		add(&later, 0xa00000 + 0x1000 * i, 56);
+	}
+	loss_between(&earlier, &later, &sum);
+	assert_int_equal(sum.blocks, 30);
+	assert_int_equal(sum.bytes, 30 * 56);
+	assert_int_equal(sum.doubtful, 30);
+	assert_int_equal(sum.back, 2);
+	assert_false(loss_is_doubtful(&sum));
+	assert_true(sum.sizes[0].size == 56 && sum.sizes[0].blocks == 30 && !sum.sizes[1].blocks);
+	loss_fini(&earlier);
+	loss_fini(&later);
+}
+
 static void most_bytes_come_first(void **state)
 {
 	struct loss earlier = { 0 }, later = { 0 };
@@ -88,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_what_is_new_counts),
 		cmocka_unit_test(what_comes_back_is_not_lost_for_good),
+		cmocka_unit_test(sizes_of_which_blocks_come_back),
 		cmocka_unit_test(most_bytes_come_first),
 		cmocka_unit_test(nothing_is_nothing),
 	};
