@@ -74,7 +74,8 @@ def test_a_rust_service_with_its_own_jemalloc(victim, watch, built):
     kept = target.ask("truth")["kept"] - before["kept"]
     assert_untouched(target)
     assert report["run"]["budget"]["worst_ten_seconds"] <= 1.25 * report["run"]["budget"]["promise"]
-    leaks = [g for g in report["groups"] if g["turnover"] == "stays"]
+    # a list has them: so soon that may be a cache
+    leaks = [g for g in report["groups"] if g["turnover"] == "stays" or g["why_unknown"] == "pointed_to"]
     assert leaks and "jemallocated::keep" in functions(leaks[0]), [functions(g)[:4] for g in report["groups"]]
     assert_rate(leaks[:1], 60 * kept / report["run"]["seconds"])
     target.end()

@@ -4,7 +4,7 @@
  * usual way, and loses one in fifty at a separate site for each way.
  *
  * The order "go N" lets two threads allocate N of each, and prints how many blocks each site has lost by
- * then, and how many bytes it requested: {"lose_malloc": [2, 200], ...}.
+ * then, and how many bytes it requested: {"malloc_lost": [2, 200], ...}.
  */
 #include <pthread.h>
 #include <rte_eal.h>
@@ -23,28 +23,28 @@ static inline void *taken(void *block)
 	return block;
 }
 
-LOSER lose_malloc(void)
+LOSER malloc_lost(void)
 {
 	return taken(rte_malloc("malloc", BYTES, 0));
 }
 
-LOSER lose_zmalloc(void)
+LOSER zmalloc_lost(void)
 {
 	return taken(rte_zmalloc("zmalloc", BYTES, 0));
 }
 
-LOSER lose_calloc(void)
+LOSER calloc_lost(void)
 {
 	return taken(rte_calloc("calloc", 1, BYTES, 0));
 }
 
-LOSER lose_socket(void)
+LOSER socket_lost(void)
 {
 	return taken(rte_zmalloc_socket("socket", BYTES, 64, SOCKET_ID_ANY));
 }
 
 /* It cannot grow in place: DPDK allocates a new block and frees the old one. */
-LOSER lose_realloc(void)
+LOSER realloc_lost(void)
 {
 	void *block = rte_malloc("realloc", 8, 0), *wall = rte_malloc("wall", 8, 0);
 
@@ -57,8 +57,8 @@ static const struct way {
 	const char *name;
 	void *(*take)(void);
 } ways[] = {
-	{ "lose_malloc", lose_malloc }, { "lose_zmalloc", lose_zmalloc }, { "lose_calloc", lose_calloc },
-	{ "lose_socket", lose_socket }, { "lose_realloc", lose_realloc },
+	{ "malloc_lost", malloc_lost }, { "zmalloc_lost", zmalloc_lost }, { "calloc_lost", calloc_lost },
+	{ "socket_lost", socket_lost }, { "realloc_lost", realloc_lost },
 };
 
 #define WAYS (sizeof(ways) / sizeof(*ways))

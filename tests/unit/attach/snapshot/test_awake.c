@@ -67,10 +67,11 @@ static void new_and_idle_threads(void **state)
 	awake_fini(&a);
 }
 
-static void *sleeps(void *arg)
+static void *sleeps(void *barrier)
 {
+	pthread_barrier_wait(barrier);
 	pause();
-	return arg;
+	return NULL;
 }
 
 /* Of ourselves: seven threads that sleep, and one that works. */
@@ -79,11 +80,15 @@ static void of_a_process(void **state)
 	struct awake a;
 	pthread_t thread;
 	struct timespec t;
+	pthread_barrier_t barrier;
 	uint64_t begin_ns;
 
 	(void)state;
+	assert_int_equal(pthread_barrier_init(&barrier, NULL, 8), 0);
 	for (int i = 0; i < 7; i++)
-		assert_int_equal(pthread_create(&thread, NULL, sleeps, NULL), 0);
+		assert_int_equal(pthread_create(&thread, NULL, sleeps, &barrier), 0);
+	/* one that has not run yet is not known */
+	pthread_barrier_wait(&barrier);
 	awake_init(&a);
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	begin_ns = (uint64_t)t.tv_sec * S + (uint64_t)t.tv_nsec;
