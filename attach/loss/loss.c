@@ -159,7 +159,7 @@ static uint64_t drop_doubtful(struct loss *l, const struct addrmap *fates)
 	return before - l->n;
 }
 
-/* If we are out of memory, all is doubtful. */
+/* If we are out of memory, nothing is known. */
 static void doubt(const struct loss *earlier, struct loss *later, const struct loss *before, struct loss_sum *out)
 {
 	struct loss back = { 0 };
@@ -169,12 +169,13 @@ static void doubt(const struct loss *earlier, struct loss *later, const struct l
 	if (loss_copy(earlier, &back) == 0) {
 		(void)keep_new(before, &back);
 		out->back = back.n;
-		if (count_fates(earlier, &back, later, &fates) == 0) {
+		out->unknown = count_fates(earlier, &back, later, &fates) < 0;
+		if (!out->unknown) {
 			out->doubtful = drop_doubtful(later, &fates);
 			out->back -= drop_doubtful(&back, &fates);
 		}
 	} else {
-		out->back = earlier->n + BACK_MOST + 1;
+		out->unknown = true;
 	}
 	loss_fini(&back);
 	addrmap_fini(&fates);
@@ -188,9 +189,9 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 	sort(earlier);
 	sort(later);
 	if (loss_copy(later, &all) < 0)
-		out->back = earlier->n + BACK_MOST + 1;
+		out->unknown = true;
 	(void)keep_new(earlier, later);
-	if (!out->back)
+	if (!out->unknown)
 		doubt(earlier, later, &all, out);
 	loss_fini(&all);
 	out->blocks = later->n;
@@ -200,7 +201,8 @@ void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out
 
 bool loss_is_doubtful(const struct loss_sum *sum)
 {
-	return too_many(sum->back, sum->before_blocks, sum->blocks);
+	return sum->unknown || (!sum->blocks && sum->doubtful) ||
+	       too_many(sum->back, sum->before_blocks, sum->blocks);
 }
 
 void loss_fini(struct loss *l)

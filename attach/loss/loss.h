@@ -39,6 +39,7 @@ struct loss_sum {
 	uint64_t before_blocks, before_bytes;	/* and before: in the earlier copy; */
 	uint64_t back;				/* of these: freed since, or something points to them again */
 	uint64_t doubtful;			/* blocks that seem lost, of sizes of which too many came back */
+	bool unknown;				/* we were out of memory */
 	struct loss_size sizes[LOSS_SIZES];	/* the first of these have blocks */
 };
 
@@ -51,7 +52,7 @@ must_check int loss_copy(const struct loss *from, struct loss *to);
 /* Sorts both, and leaves only what is new in @later, and not doubtful, by size. */
 void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
 
-/* Do blocks of all sizes come back, so that what is found lost is not lost for good in this process? */
+/* Do blocks come back, so that what is found lost is not lost for good in this process? Or all that is is of such sizes. */
 bool loss_is_doubtful(const struct loss_sum *sum);
 
 void loss_fini(struct loss *l);

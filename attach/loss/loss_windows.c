@@ -19,6 +19,7 @@ void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_c
 		.random = now->now_ns | 1, .next_ns = now->now_ns, .first_ns = now->now_ns,
 		.first_work_ns = now->work_ns, .copying_ns = COPYING_NS, .limit_ns = TEN_SECONDS_NS / 1000000 * ppm,
 	};
+	w->allowed_ns = w->limit_ns;
 }
 
 static void spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
@@ -33,6 +34,14 @@ static uint64_t left_ns(struct loss_windows *w, uint64_t now_ns)
 	const uint64_t sum_ns = ten_seconds_sum(&w->spent, now_ns);
 
 	return sum_ns < w->limit_ns ? w->limit_ns - sum_ns : 0;
+}
+
+/* And of what the present window may cost. */
+static uint64_t window_left_ns(struct loss_windows *w, uint64_t now_ns)
+{
+	const uint64_t left = left_ns(w, now_ns), allowed = w->cost_ns < w->allowed_ns ? w->allowed_ns - w->cost_ns : 0;
+
+	return left < allowed ? left : allowed;
 }
 
 /* How long it works in @ns, on average. */
@@ -58,7 +67,8 @@ bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, 
 	if (w->open || now->now_ns < w->next_ns)
 		return false;
 	left = left_ns(w, now->now_ns);
-	if (left < w->limit_ns / 4 * 3 || room_ns < left) {
+	w->allowed_ns = room_ns < left ? room_ns : left;
+	if (left < w->limit_ns / 4 * 3 || w->allowed_ns < w->limit_ns / 2) {
 		w->next_ns = now->now_ns + ASK_AGAIN_NS;
 		return false;
 	}
@@ -87,7 +97,7 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 
 	spend(w, now_ns, ns);
 	w->looked_ns = now_ns;
-	left = (double)left_ns(w, now_ns) - (double)w->limit_ns / RESERVE_PART - rate * (double)w->copying_ns;
+	left = (double)window_left_ns(w, now_ns) - (double)w->limit_ns / RESERVE_PART - rate * (double)w->copying_ns;
 	if (left <= 0 || now_ns - w->opened_ns >= LONGEST_NS) {
 		w->over_ns = now_ns;
 		return true;
@@ -103,14 +113,17 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
 	spend(w, now_ns, ns);
-	return left_ns(w, now_ns) < w->limit_ns / OVERDRAFT_PART;
+	return window_left_ns(w, now_ns) < w->limit_ns / OVERDRAFT_PART;
 }
 
 void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
 	spend(w, now_ns, ns);
-	if (w->over_ns)
+	/* one that was given up would have taken longer */
+	if (w->over_ns && left_ns(w, now_ns) >= w->limit_ns / OVERDRAFT_PART)
 		w->copying_ns = now_ns - w->over_ns;
+	else if (w->over_ns)
+		w->copying_ns = 2 * (now_ns - w->over_ns);
 	w->open = false;
 	w->lasted_ns += now_ns - w->opened_ns;
 	w->next_ns = now_ns;

@@ -32,6 +32,7 @@ struct loss_windows {
 	/* the next window may begin since then (0: not yet); it does when it has worked so much, at the latest at that time */
 	uint64_t ready_ns, at_work_ns, at_ns;
 	bool open;
+	uint64_t allowed_ns;		/* what the present window may cost */
 	uint64_t opened_ns, cost_ns;	/* of the present window: its beginning; its cost so far */
 	uint64_t looked_ns, over_ns;	/* when its cost was asked for last; when it was over (0: not yet) */
 	uint64_t copying_ns;		/* of the last one: from then until the probes were out */
@@ -48,7 +49,10 @@ struct loss_clocks {
 /* Their part is @ppm of the time. */
 void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_clocks *now);
 
-/* Does one begin now? @room_ns: what the last ten seconds leave of the budget. If not, next_ns is when to ask again. */
+/*
+ * Does one begin now? @room_ns: what the last ten seconds leave of the whole budget: it costs no more than that. If not,
+ * next_ns is when to ask again.
+ */
 bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, uint64_t room_ns);
 void loss_windows_open(struct loss_windows *w, uint64_t now_ns);
 

@@ -29,17 +29,15 @@ static int by_tid(const void *pa, const void *pb)
 	return (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Since @before, or if that is NULL, since it has begun, which was later. */
+/* Since @before, or if that is NULL or another thread's of that number, since it has begun, which was later. */
 static struct awake_rate rate_of(const struct awake_thread *now, const struct awake_thread *before, double seconds)
 {
-	const uint64_t ran_ns = before && before->ran_ns < now->ran_ns ? now->ran_ns - before->ran_ns :
-				before					? 0 :
-									  now->ran_ns,
-		       times = before && before->times < now->times ? now->times - before->times :
-			       before				    ? 0 :
-								      now->times;
+	const struct awake_thread none = { 0 };
 
-	return (struct awake_rate){ (double)ran_ns / 1e9 / seconds, (double)times / seconds };
+	if (!before || before->ran_ns > now->ran_ns || before->times > now->times)
+		before = &none;
+	return (struct awake_rate){ (double)(now->ran_ns - before->ran_ns) / 1e9 / seconds,
+				    (double)(now->times - before->times) / seconds };
 }
 
 int awake_see(struct awake *a, struct awake_thread *threads, size_t n, uint64_t now_ns)

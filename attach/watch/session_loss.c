@@ -28,6 +28,7 @@
 #define AGAIN_NS 10500000000ull
 #define LEFT_NS 11500000000ull
 #define FAILED_MOST 8		/* then three quarters of an hour */
+#define DOUBTFUL_PART 10
 #define LOST_ENOUGH 3		/* blocks of a size: fewer may be lost by a site that was hardly ever called */
 
 #define UNSEEN								\
@@ -145,7 +146,6 @@ static bool copy(struct session *s)
 		fail(s, s->snapshot->why_not);
 		return false;
 	}
-	s->loss.pause_ns = s->snapshot->had.had_ns;
 	log_verbose("the process was stopped for %.1f ms", (double)s->snapshot->had.had_ns / 1e6);
 	return s->watch.end == WATCH_GOES_ON;
 }
@@ -196,6 +196,13 @@ static void begin_probes(struct session *s, struct loss *now, const uint64_t *si
 	*now = (struct loss){ 0 };
 }
 
+/* Nothing was learned: until the next copy it waits twice as long each time. */
+static void try_later(struct session *s)
+{
+	s->loss.failed += s->loss.failed < FAILED_MOST;
+	s->loss.next_ns = s->loss.copied_ns + (AGAIN_NS << (s->loss.failed - 1));
+}
+
 /* The next copy is compared with this one, as blocks of the one before came back. */
 static void begin_anew(struct session *s, struct loss *now)
 {
@@ -223,8 +230,10 @@ static void learn_sizes(struct session *s, struct loss *now)
 	s->loss.again = n && !loss_is_doubtful(&sum);
 	if (loss_is_doubtful(&sum))
 		begin_anew(s, now);
-	if (!s->loss.again)
+	if (!s->loss.again) {
+		try_later(s);
 		return;
+	}
 	sampling_lost_sizes(s->sampling, sizes, n);
 	begin_probes(s, now, sizes, n);
 }
@@ -232,8 +241,8 @@ static void learn_sizes(struct session *s, struct loss *now)
 static void keep_latest(struct session *s, const struct loss *lost)
 {
 	loss_fini(&s->loss.latest);
-	s->loss.latest_ns = s->loss.copied_ns;
-	s->tally->out_of_memory |= loss_copy(lost, &s->loss.latest) < 0;
+	s->loss.latest_ns = loss_copy(lost, &s->loss.latest) < 0 ? 0 : s->loss.copied_ns;
+	s->tally->out_of_memory |= !s->loss.latest_ns;
 }
 
 static void end_search(struct session *s)
@@ -254,6 +263,7 @@ static void end_search(struct session *s)
 		learn_sizes(s, &lost);
 	} else {
 		l->again = false;
+		try_later(s);
 	}
 	loss_fini(&lost);
 }
@@ -330,8 +340,8 @@ static void note_loss(struct session *s, const struct loss *new, const struct lo
 		      (double)over_ns / 1e9, sum->blocks, sum->bytes, strbuf_str(&text));
 }
 
-/* @at_end: what is lost in the last copy, made at @at_ns; @copy: that, or NULL. */
-static void tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, struct snapshot *copy, uint64_t t)
+/* @at_end: what is lost in the last copy, made at @at_ns; @copy: that, or NULL. false: that is not known. */
+static bool tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, struct snapshot *copy, uint64_t t)
 {
 	const uint64_t over_ns = at_ns - s->loss.at_ns;
 	struct loss since = { 0 };
@@ -346,9 +356,11 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, st
 			      " blocks to which nothing pointed were freed later, or something points to them "
 			      "again, so there are pointers that a copy of the memory does not show",
 			      sum.back, sum.before_blocks);
-		return;
+		return false;
 	}
-	sampling_loss(s->sampling, &(struct fact_loss){
+	/* else less is lost, as far as is known, than what the groups may have lost: nothing follows from how much */
+	if (sum.doubtful <= sum.blocks / DOUBTFUL_PART)
+		sampling_loss(s->sampling, &(struct fact_loss){
 					   .over_us = over_ns / 1000, .blocks = sum.blocks, .bytes = sum.bytes,
 					   .before_blocks = sum.before_blocks, .before_bytes = sum.before_bytes });
 	note_loss(s, at_end, &sum, copy, over_ns, t);
@@ -358,6 +370,7 @@ static void tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, st
 			      "many were freed later, or something points to them again",
 			      sum.doubtful);
 	end_probes(s, at_end, &since, at_ns, t);
+	return true;
 }
 
 static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)
@@ -375,7 +388,8 @@ static void tell_latest(struct session *s, uint64_t t)
 {
 	char text[DURATION_TEXT];
 
-	tell_loss(s, &s->loss.latest, s->loss.latest_ns, NULL, t);
+	if (!tell_loss(s, &s->loss.latest, s->loss.latest_ns, NULL, t))
+		return;
 	recorder_note(s->recorder, t, "what the process has lost is as it was %s before the end",
 		      duration_format(s->end_ns > s->loss.latest_ns ? s->end_ns - s->loss.latest_ns : 0, text, sizeof(text)));
 }
@@ -397,7 +411,7 @@ void session_loss_end(struct session *s)
 		if (r >= 0 && its.blocks)
 			tell_tracked(s, &its, t);
 		if (r > 0 && s->loss.at_ns)
-			tell_loss(s, &at_end, s->snapshot->had.at_ns, &s->snapshot->memory, t);
+			(void)tell_loss(s, &at_end, s->snapshot->had.at_ns, &s->snapshot->memory, t);
 		if (r < 0) {
 			verdict_snapshot_fini(s->snapshot);
 			verdict_snapshot_fail(s->snapshot, "%s", r == -ENODATA ? UNSEEN : strerror(-r));

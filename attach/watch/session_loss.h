@@ -32,7 +32,6 @@ struct session_loss {
 	int found;		/* a file in memory, with what it has found; only while `searching` */
 	bool searching;
 	uint64_t copied_ns;	/* when the copy that is searched was made */
-	uint64_t pause_ns;	/* how long the process was stopped for the last copy; 0: there was none */
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
 	unsigned failed;	/* how many could not be made: from the second on it waits twice as long each time */
 	bool again;		/* a later one was made, and it is known of which sizes blocks are lost */

@@ -17,7 +17,7 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
-#define LIKELY_PAUSE_NS 5000000ull	/* as long as there was none */
+#define SHORTER 0.9	/* than a pause that would cost too much */
 #define FIRST_PART 5	/* of what is left, while the watch goes on: the first time, */
 #define LATER_PART 2	/* and later */
 
@@ -117,17 +117,24 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 		verdict_snapshot_take(s->snapshot, &s->at.link, s->watch.pid, wish);
 }
 
-/* Of how many threads a pause costs all their time, about: of those that sleep it is a part. */
-static double awake_threads(struct session *s)
+/*
+ * How long a pause may be that costs no more than @room_ns: of threads that sleep it costs a part, which is the larger,
+ * the longer it is.
+ */
+static double longest_pause(struct session *s, double room_ns)
 {
 	struct shared *sh = s->at.link.shared;
+	const double threads = (double)atomic_load(&sh->threads);
+	double pause_ns = room_ns;
 	uint32_t ppm;
 
 	/* if they cannot be looked at, all count */
 	(void)!awake_look(&s->awake, s->at.target.pid, link_clock_ns());
-	ppm = awake_part(&s->awake, s->loss.pause_ns ? s->loss.pause_ns : LIKELY_PAUSE_NS);
+	while ((ppm = awake_part(&s->awake, (uint64_t)pause_ns)),
+	       pause_ns * fmax(threads * ppm / AWAKE_ALL, 1) > room_ns && pause_ns > 1)
+		pause_ns *= SHORTER;
 	atomic_store(&sh->budget.asleep_ppm, ppm);
-	return fmax((double)atomic_load(&sh->threads) * ppm / AWAKE_ALL, 1);
+	return pause_ns;
 }
 
 /*
@@ -137,12 +144,10 @@ static double awake_threads(struct session *s)
  */
 static uint64_t left_for_pause(struct session *s)
 {
-	const double threads = awake_threads(s);
-	const uint64_t left_ns = (uint64_t)((double)atomic_load(&s->at.link.shared->budget.room_ns) * 0.9 / threads) + 1;
+	const double room_ns = (double)atomic_load(&s->at.link.shared->budget.room_ns) * 0.9;
+	const int part = s->watch.end != WATCH_GOES_ON ? 1 : s->loss.at_ns ? LATER_PART : FIRST_PART;
 
-	if (s->watch.end != WATCH_GOES_ON)
-		return left_ns;
-	return left_ns / (s->loss.at_ns ? LATER_PART : FIRST_PART) + 1;
+	return (uint64_t)longest_pause(s, room_ns / part) + 1;
 }
 
 /* Stop the target, copy it, resume it. */

@@ -10,17 +10,19 @@
 
 #define LEVELS 4	/* of such wrappers, one calling another */
 #define CALLERS 5	/* from so many functions one is called, at least, */
-#define SIZES 2		/* which get blocks of so many sizes */
+/* which get blocks of sizes that differ by more: the same size may be rounded in two ways */
+#define SIZES_DIFFER(least, most) ((most) > (least) + (least) / 8 + 16)
 
 /* What is known of a function. */
 struct seen {
-	uint32_t number, callers, sizes;
+	uint32_t number, callers;
+	uint64_t least, most;		/* mean sizes of stacks */
 };
 
 /* Functions, by name or, if that is not known, by the address of the call; and pairs, each of which counts once. */
 struct pairs {
 	struct addrmap functions;	/* -> struct seen */
-	struct addrmap callers, sizes;	/* number << 32 | that of the caller, or a size -> nothing */
+	struct addrmap callers;		/* number << 32 | that of the caller -> nothing */
 	uint32_t n;
 };
 
@@ -29,14 +31,12 @@ static void pairs_init(struct pairs *p)
 	*p = (struct pairs){ 0 };
 	addrmap_init(&p->functions, sizeof(struct seen));
 	addrmap_init(&p->callers, 1);
-	addrmap_init(&p->sizes, 1);
 }
 
 static void pairs_fini(struct pairs *p)
 {
 	addrmap_fini(&p->functions);
 	addrmap_fini(&p->callers);
-	addrmap_fini(&p->sizes);
 }
 
 /* Mean bytes of a block. */
@@ -67,7 +67,7 @@ static uint64_t key_of(const struct defs *defs, uint32_t frame)
 	const struct defs_frame *f = &defs->frames[frame];
 	const char *function = f->nnames ? defs->names[f->names + f->nnames - 1].function : NULL;
 
-	return function && *function ? (uintptr_t)function : (uint64_t)frame << 1 | 1;
+	return function && *function ? (uintptr_t)function ^ (uint64_t)(f->module + 1) << 48 : (uint64_t)frame << 1 | 1;
 }
 
 static int find(struct pairs *p, uint64_t key, struct seen **out)
@@ -77,7 +77,7 @@ static int find(struct pairs *p, uint64_t key, struct seen **out)
 	*out = addrmap_get(&p->functions, key);
 	if (*out)
 		return 0;
-	r = addrmap_put(&p->functions, key, &(struct seen){ .number = p->n++ });
+	r = addrmap_put(&p->functions, key, &(struct seen){ .number = p->n++, .least = UINT64_MAX });
 	*out = addrmap_get(&p->functions, key);
 	return r;
 }
@@ -95,6 +95,7 @@ static int note(struct addrmap *pairs, uint32_t number, uint32_t other, uint32_t
 
 static int see(struct pairs *p, const struct defs *defs, const struct stack_group *d)
 {
+	const uint64_t size = size_of(d);
 	struct seen *its, *caller;
 	uint32_t number;
 	int r = find(p, key_of(defs, d->path.frames[d->skip + 1]), &caller);
@@ -105,8 +106,10 @@ static int see(struct pairs *p, const struct defs *defs, const struct stack_grou
 	r = find(p, key_of(defs, d->path.frames[d->skip]), &its);
 	if (r == 0)
 		r = note(&p->callers, its->number, number, &its->callers);
-	if (r == 0)
-		r = note(&p->sizes, its->number, (uint32_t)size_of(d), &its->sizes);
+	if (r == 0 && size) {
+		its->least = size < its->least ? size : its->least;
+		its->most = size > its->most ? size : its->most;
+	}
 	return r;
 }
 
@@ -114,12 +117,13 @@ static bool forwards(const struct pairs *p, const struct defs *defs, const struc
 {
 	const struct seen *its = addrmap_get(&p->functions, key_of(defs, d->path.frames[d->skip]));
 
-	return its && its->callers >= CALLERS && its->sizes >= SIZES;
+	return its && its->callers >= CALLERS && its->most && SIZES_DIFFER(its->least, its->most);
 }
 
 /* One more frame, and the known wrappers behind it. */
-static int skip_one(const struct defs *defs, struct stack_group *d)
+static int skip_one(const struct ledger *l, struct stack_group *d)
 {
+	const struct defs *defs = &l->defs;
 	struct summary_frame *frames = NULL;
 	size_t n, first;
 	int r = expand_path(defs, d->path.frames, d->skip + 1, &frames, &first);
@@ -130,6 +134,7 @@ static int skip_one(const struct defs *defs, struct stack_group *d)
 		r = expand_path(defs, d->path.frames, d->path.depth, &frames, &n);
 	if (r == 0) {
 		first = first < n ? first : n;
+		wrappers_mark(frames, n, l->skips, l->nskips);
 		d->wrappers = first + wrappers_count(frames + first, n - first);
 		d->skip = expand_frames_within(defs, d->path.frames, d->path.depth, d->wrappers);
 	}
@@ -150,7 +155,7 @@ static int skip_level(struct stack_groups *ds)
 	for (size_t i = 0; r == 0 && i < ds->n; i++) {
 		if (!has_candidate(ds, &ds->all[i]) || !forwards(&pairs, &ds->ledger->defs, &ds->all[i]))
 			continue;
-		r = skip_one(&ds->ledger->defs, &ds->all[i]);
+		r = skip_one(ds->ledger, &ds->all[i]);
 		found = 1;
 	}
 	pairs_fini(&pairs);

@@ -61,7 +61,8 @@ static double lost_a_minute(const struct ledger *l)
 {
 	const struct fact_loss *its = &l->samples.budget.loss;
 
-	return its->over_us && !ledger_is_merged(l) ? (double)its->blocks * 60e6 / (double)its->over_us : INFINITY;
+	/* of less than half of the run it says little of the rest */
+	return its->over_us > l->now_us / 2 && !ledger_is_merged(l) ? (double)its->blocks * 60e6 / (double)its->over_us : INFINITY;
 }
 
 /* Blocks that seem to stay of one stack may be those of another one of the same process. */

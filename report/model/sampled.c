@@ -13,6 +13,7 @@
 #define LATE_PART 5	/* late is the last fifth */
 #define LOST_ENOUGH 3u	/* so many tracked blocks that are lost are no accident, */
 #define LOST_PART 2u	/* if they are one part in so many of those that are live, at least */
+#define WINDOW_S 10.0		/* the probes show what is lost until then */
 #define POINTED_PART 10		/* if fewer than one in so many are lost, something points to all, or nearly */
 #define NOT_FREED_SOON 0.9	/* of the blocks of such a stack so large a part is live, at least */
 
@@ -256,11 +257,21 @@ static bool probes_decide(const struct sampled *s, const struct summary_sample *
  * ones, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
  * later than it was allocated would be there until then.
  */
+static double left_soon(const struct summary_sample *its)
+{
+	double left[SURVIVAL_STEPS];
+	unsigned n = survival_left(its->steps, left), i = 0;
+
+	while (i + 1 < n && survival_age_s(i + 1) <= WINDOW_S)
+		i++;
+	return left[i];
+}
+
 static bool probes_contradict(const struct summary_sample *its)
 {
 	double unused, most;
 
-	if (!its->probed || !its->lost || its->survival.share > NOT_FREED_SOON)
+	if (!its->probed || !its->lost || left_soon(its) > NOT_FREED_SOON)
 		return false;
 	quantile_share((double)its->probed_lost, (double)its->probed, &unused, &most);
 	return most < (its->by_lost ? of_lost(its).low :
@@ -273,7 +284,7 @@ static bool probes_contradict(const struct summary_sample *its)
  */
 static bool is_pointed_to(const struct summary_sample *its)
 {
-	return its->survival.kind == SURVIVAL_STAYS && its->searched &&
+	return its->survival.kind == SURVIVAL_STAYS && its->searched && its->lost < LOST_ENOUGH &&
 	       (double)its->lost < (double)its->searched / POINTED_PART && its->survival.age_s < SAMPLED_OLD_S;
 }
 

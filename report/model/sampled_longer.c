@@ -9,8 +9,8 @@
 
 #define BASIS 3u	/* blocks: with fewer, the rate at which they are tracked is a guess */
 /* then eight become old enough in nine of ten watches: 58 % of them do, if the age is two fifths of the watch */
-#define POINTED_MARGIN 2	/* several blocks are to become so old */
 #define MARGIN 2.6
+#define POINTED_MARGIN 2	/* several blocks are to become so old */
 
 static double longer(const struct summary_sample *its, uint64_t tracked, double seconds)
 {
@@ -30,7 +30,7 @@ enum sampled_advice sampled_advice(const struct summary_sample *its, double seco
 		*longer_s = longer(its, its->survival.old, seconds);
 		return ADVICE_LONGER;
 	case UNKNOWN_POINTED_TO:
-		*longer_s = SAMPLED_OLD_S * POINTED_MARGIN;
+		*longer_s = fmax(SAMPLED_OLD_S * POINTED_MARGIN, seconds + SAMPLED_OLD_S);
 		return ADVICE_LONGER;
 	case UNKNOWN_UNNOTICED:
 	case UNKNOWN_NOTICED:

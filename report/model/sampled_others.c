@@ -26,6 +26,8 @@
  * of another site's block at its address.)
  */
 #define LIKE 2.0
+#define EXCEEDS 2
+#define EXCEEDS_PART 0.1	/* of all that the process loses */
 #define NEARLY_ALL 0.95		/* of the allocations are seen */
 
 static bool are_alike(double a, double b)
@@ -113,11 +115,15 @@ static double lost_elsewhere(const struct sampled_place *all, size_t n, double l
 	return fmax(lost, 0);
 }
 
-/* Are more of this site's blocks said to be lost than there are? */
-static bool exceeds(const struct summary_sample *its, double rest)
+/*
+ * Are more of this site's blocks said to be lost than there are? By far: the rates are of the whole watch, of the time
+ * between two copies, and of that since there were probes.
+ */
+static bool exceeds(const struct summary_sample *its, double rest, double lost)
 {
 	return its->survival.kind == SURVIVAL_STAYS && !its->by_probes && its->lost &&
-	       its->kept_blocks.low * (its->by_lost ? 1 : (double)its->lost / fmax((double)its->searched, 1)) > rest;
+	       its->kept_blocks.low * (its->by_lost ? 1 : (double)its->lost / fmax((double)its->searched, 1)) >
+		       EXCEEDS * rest + EXCEEDS_PART * lost;
 }
 
 void sampled_doubt_others(const struct sampled_place *all, size_t n, double lost)
@@ -127,6 +133,6 @@ void sampled_doubt_others(const struct sampled_place *all, size_t n, double lost
 	/* the rates and ages of the others count, doubted or not, so the order does not matter */
 	for (size_t i = 0; i < n; i++)
 		if (may_be_others(&all[i], all, n) || lost_may_be_others(&all[i], all, n) ||
-		    exceeds(all[i].its, rest))
+		    exceeds(all[i].its, rest, lost))
 			sampled_doubt(all[i].its, SURVIVAL_OTHERS);
 }

@@ -313,12 +313,12 @@ static void put_may_leak(struct strbuf *sb, const struct summary *s)
 {
 	struct text_part part;
 
-	if (!summary_is_sampled(&s->run) || text_loss_is_explained(s))
+	if (!summary_is_sampled(&s->run))
 		return;
 	for (size_t i = 0; i < text_parts(s); i++) {
 		text_part(s, i, &part);
 		if (!part.family.refs && !part.family.ranges)
-			text_may_leak(sb, s, &part);
+			text_may_leak(sb, s, &part, text_loss_is_explained(s));
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #define MOST 0.5	/* if less is explained, the line says how to find the rest */
 #define ALL 0.9		/* it is an estimate */
+#define ALL_LOW 0.75	/* with the lower ends of the intervals */
 #define INDENT 2
 
 /* Of what stays: by the tracked blocks, or where these are not known, by those that the probes saw. */
@@ -19,9 +20,9 @@ static double lost_part(const struct summary_sample *its)
 
 /*
  * Blocks a minute that the groups which leak lose, as far as their tracked blocks show it; @may: others have lost some,
- * too.
+ * too. @low: the lower ends of their intervals.
  */
-static double explained(const struct summary *s, bool *may)
+static double explained(const struct summary *s, bool low, bool *may)
 {
 	double sum = 0;
 
@@ -32,9 +33,9 @@ static double explained(const struct summary *s, bool *may)
 		if (!its)
 			continue;
 		if (its->by_probes)
-			sum += its->kept_blocks.value;
+			sum += low ? its->kept_blocks.low : its->kept_blocks.value;
 		else if (its->survival.kind == SURVIVAL_STAYS)
-			sum += its->kept_blocks.value * lost_part(its);
+			sum += (low ? its->kept_blocks.low : its->kept_blocks.value) * lost_part(its);
 		else
 			*may |= its->lost || its->probed_lost;
 	}
@@ -58,13 +59,13 @@ bool text_loss_is_explained(const struct summary *s)
 	bool may;
 
 	return b->told && b->loss_s > 0 && b->loss.blocks && all_are_shown(s) &&
-	       explained(s, &may) >= ALL * blocks_a_minute(b);
+	       explained(s, true, &may) >= ALL_LOW * blocks_a_minute(b);
 }
 
 static void put_explained(struct strbuf *sb, const struct summary *s)
 {
 	bool may;
-	const double share = explained(s, &may) / blocks_a_minute(&s->run.budget);
+	const double share = explained(s, false, &may) / blocks_a_minute(&s->run.budget);
 
 	if (share >= ALL)
 		strbuf_puts(sb, "; the groups that leak explain about all of it");

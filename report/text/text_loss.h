@@ -17,7 +17,7 @@
 
 void text_loss(struct strbuf *sb, const struct summary *s);
 
-/* Is it known, and explained by the groups that leak? Then what may leak is nothing to begin with. */
+/* Is it known, and explained by the groups that leak? Then what may lose blocks, too, is nothing to begin with. */
 bool text_loss_is_explained(const struct summary *s);
 
 #endif

@@ -55,7 +55,7 @@ LOSER lose_dup(void)
 	must(dup(0), "dup");
 }
 
-LOSER socket_lost(void)
+LOSER lose_socket(void)
 {
 	must(socket(AF_UNIX, SOCK_STREAM, 0), "socket");
 }
@@ -89,7 +89,7 @@ static const struct {
 	void (*lose)(void);
 } losers[] = {
 	{ "lose_open", lose_open },	{ "lose_fopen", lose_fopen },	    { "lose_dup", lose_dup },
-	{ "socket_lost", socket_lost }, { "lose_pipe_end", lose_pipe_end }, { "lose_eventfd", lose_eventfd },
+	{ "lose_socket", lose_socket }, { "lose_pipe_end", lose_pipe_end }, { "lose_eventfd", lose_eventfd },
 	{ "lose_accepted", lose_accepted },
 };
 

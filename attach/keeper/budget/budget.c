@@ -83,7 +83,7 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns)
 {
 	bool round = k->budget.cost.round;
 
-	cost_charge(k, since_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, round ? COST_ROUND : COST_ATTACHED);
+	cost_charge(k, since_ns, COST_ALL, round ? COST_ROUND : COST_ATTACHED);
 	if (round)
 		cost_resumed(k, t->tid);
 }
@@ -95,7 +95,8 @@ void budget_stepped(struct keeper *k, uint32_t trap)
 
 void budget_waited(struct keeper *k, struct tracee *t)
 {
-	cost_charge(k, t->stopped_ns, COST_ALL, COST_HELD);
+	/* in a pause, that is; its time is charged when it ends (pausing.c) */
+	cost_charge(k, t->stopped_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, COST_HELD);
 	t->stopped_ns = k->now_ns;
 }
 

@@ -318,17 +318,28 @@ static void resume(struct keeper *k)
 	wait_stops_unsettle(k);
 }
 
+/*
+ * While the controller prepared the pause, traps may have been hit, and threads may have woken: where more of them are
+ * awake than was planned, it may be shorter by as much.
+ */
+static uint64_t limit_for(uint64_t limit_ns, uint64_t planned_ns, uint64_t paid_ns)
+{
+	if (paid_ns < planned_ns)
+		limit_ns = (uint64_t)((double)limit_ns * (double)paid_ns / (double)planned_ns);
+	return paid_ns < limit_ns ? paid_ns : limit_ns;
+}
+
 int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 {
+	const uint64_t planned_ns = budget_pause_ns(k, 0);
 	struct pausing *p = &k->pausing;
-	uint64_t paid_ns;
 	int r;
 
 	if (p->on)
 		return -EBUSY;
 	if (!k->watching)
 		return -ESRCH;
-	if (!budget_pause_ns(k, 0))
+	if (!planned_ns)
 		return -ETIMEDOUT;
 	k->now_ns = keeper_clock_ns();
 	p->on = true;
@@ -336,9 +347,7 @@ int64_t pausing_stop(struct keeper *k, uint64_t limit_ns)
 	p->spared_ns = 0;
 	budget_pause(k);
 	atomic_store(&k->shared->pause.began_ns, p->began_ns);
-	/* while the controller prepared the pause, traps may have been hit, and threads may have woken */
-	paid_ns = budget_pause_ns(k, interrupt_all(k));
-	p->until_ns = k->now_ns + (paid_ns < limit_ns ? paid_ns : limit_ns);
+	p->until_ns = k->now_ns + limit_for(limit_ns, planned_ns, budget_pause_ns(k, interrupt_all(k)));
 	r = await_all(k);
 	if (r < 0) {
 		resume(k);

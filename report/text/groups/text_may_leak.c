@@ -8,6 +8,7 @@
 
 #include "report/model/format_text.h"
 #include "report/model/sampled_longer.h"
+#include "report/model/unknown_reason.h"
 #include "report/words/words.h"
 #include "report/names/sitename.h"
 #include "report/text/groups/text_sampled.h"
@@ -98,13 +99,19 @@ static void put_group(struct strbuf *sb, const struct summary *s, const struct t
 	wrap(sb, &line, s->columns ? s->columns : WRAP_WIDTH, INDENT);
 }
 
+/* Where all that is lost is explained, what is left to ask for is what stays, and is pointed to. */
+static bool is_asked_for(const struct summary_sample *its, bool explained)
+{
+	return its->survival.kind == SURVIVAL_UNKNOWN && (!explained || unknown_reason(its) == UNKNOWN_POINTED_TO);
+}
+
 /* The groups are sorted: those that may leak most come first. */
-void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part)
+void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part, bool explained)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < part->n && n < SHOWN; i++) {
-		if (words_sample_of(&s->groups[part->first + i])->survival.kind != SURVIVAL_UNKNOWN)
+		if (!is_asked_for(words_sample_of(&s->groups[part->first + i]), explained))
 			continue;
 		put_group(sb, s, part, i);
 		n++;

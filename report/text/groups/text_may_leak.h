@@ -10,10 +10,13 @@
 #ifndef MM_TEXT_MAY_LEAK_H
 #define MM_TEXT_MAY_LEAK_H
 
+#include <stdbool.h>
+
 #include "base/strbuf.h"
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
 
-void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part);
+/* @explained: it is known which groups lose what the process loses, so that others are asked for only if they are pointed to. */
+void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part, bool explained);
 
 #endif

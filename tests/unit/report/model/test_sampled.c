@@ -211,9 +211,9 @@ static void what_is_pointed_to_may_be_a_cache(void **state)
 	s.searched = 50;
 	out = judged(&s, 1);
 	assert_int_equal(unknown_reason(&out), UNKNOWN_POINTED_TO);
-	s.lost = 4;
+	s.lost = 2;
 	assert_int_equal(judged(&s, 1).doubt, SURVIVAL_POINTED_TO);
-	s.lost = 5;
+	s.lost = 3;
 	assert_int_equal(judged(&s, 1).survival.kind, SURVIVAL_STAYS);
 	s = by_chance(600, 600);
 	follow(&s, 100, SURVIVAL_STEPS);

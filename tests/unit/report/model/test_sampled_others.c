@@ -187,10 +187,10 @@ static void more_than_the_process_loses(void **state)
 	other = place(leak, 5998, 256);
 	other->searched = other->lost = 50;
 	other->by_probes = true;
-	other->kept_blocks = (struct estimate){ 6000, 5900, 6000, false };
-	sampled_doubt_others(places, nplaces, 5900 + one->kept_blocks.low + 1);
+	other->kept_blocks = (struct estimate){ 60, 59, 60, false };
+	sampled_doubt_others(places, nplaces, 59 + one->kept_blocks.low / 2);
 	assert_int_equal(one->survival.kind, SURVIVAL_STAYS);
-	sampled_doubt_others(places, nplaces, 5900 + one->kept_blocks.low - 1);
+	sampled_doubt_others(places, nplaces, 59);
 	assert_int_equal(one->survival.kind, SURVIVAL_UNKNOWN);
 	assert_int_equal(other->survival.kind, SURVIVAL_STAYS);
 	/* its blocks' ages show that they stay: of these so large a part is lost, and not if none is */

@@ -104,9 +104,10 @@ static void with_hidden_groups_nothing_is_explained(void **state)
 static void what_is_explained(void **state)
 {
 	(void)state;
-	add(450, 10);
+	add(600, 10);
+	sample.kept_blocks.low = 440;
 	assert_false(text_loss_is_explained(&s));
-	sample.kept_blocks.value = 570;
+	sample.kept_blocks.low = 460;
 	assert_true(text_loss_is_explained(&s));
 	s.filters = "--focus x";
 	assert_false(text_loss_is_explained(&s));

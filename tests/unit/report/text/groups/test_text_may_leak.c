@@ -45,13 +45,15 @@ static int end(void **state)
 	return 0;
 }
 
+static bool explained;
+
 static void assert_lines(const char *lines)
 {
 	struct strbuf sb = STRBUF_INIT;
 	struct text_part part;
 
 	text_part(&s, 0, &part);
-	text_may_leak(&sb, &s, &part);
+	text_may_leak(&sb, &s, &part, explained);
 	assert_string_equal(strbuf_str(&sb), lines);
 	strbuf_fini(&sb);
 }
@@ -66,6 +68,19 @@ static void no_bound(void **state)
 	samples[0].may_keep_bytes = (struct estimate){ .high = 1000, .at_least = true };
 	assert_lines("[1] get svc.c:8 may leak, and how much is not known yet; a longer watch would show whether it "
 		     "leaks\n");
+}
+
+/* Where it is known which groups lose blocks, only what stays and is pointed to is asked for. */
+static void what_is_lost_is_explained(void **state)
+{
+	(void)state;
+	add(&samples[0], 0x100);
+	samples[0].survival.followed = 100;
+	explained = true;
+	assert_lines("");
+	samples[0].doubt = SURVIVAL_POINTED_TO;
+	assert_lines("[1] get svc.c:8 may leak at most 1000 B/min; a watch of about 10m would show whether it leaks\n");
+	explained = false;
 }
 
 /* As wide as the terminal, continued behind the number. */
@@ -101,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(no_bound, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_lost_is_explained, begin, end),
 		cmocka_unit_test_setup_teardown(on_a_narrow_terminal, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_is_known, begin, end),
 		cmocka_unit_test_setup_teardown(nothing_may_leak, begin, end),
