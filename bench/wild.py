@@ -263,13 +263,13 @@ def here():
     return found
 
 
-def outcomes(way, rounds, keep=None):
+def outcomes(way, rounds):
     """{name: its outcomes}, each printed as soon as it is known."""
     found = {}
     for name in here():
         for _ in range(rounds):
             try:
-                result = watch(name, way, keep)
+                result = watch(name, way)
             except (Failed, ValueError, subprocess.TimeoutExpired) as err:
                 print(f"{name:18} {way:8} {err}", flush=True)
                 continue
@@ -292,7 +292,7 @@ def rows(plan):
                "values": [share([one.leaks for one in leaks])]}
         yield {"name": f"wild/{way}/first", "what": "likewise: it is the first row",
                "values": [share([one.leaks and one.rank == 1 for one in leaks])]}
-        yield {"name": f"wild/{way}/precision", "what": "rows called leaks that are, of all programs",
+        yield {"name": f"wild/{way}/precision", "what": "leaks found, of these and the rows that are wrongly called leaks",
                "values": [right / (right + false) if right + false else 1]}
         yield {"name": f"wild/{way}/kept", "what": "requests served, of those before",
                "values": [one.kept for all_of_it in found.values() for one in all_of_it] or [0]}

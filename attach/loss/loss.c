@@ -105,8 +105,8 @@ struct fate {
 };
 
 /*
- * A few may be, by chance: a number that looked like a pointer is gone, or is there now. And where hardly any come back,
- * compared with what is lost, hardly any of that will.
+ * A few may be, by chance: a number that looked like a pointer is gone, or is there now. And where hardly any come
+ * back, compared with what is lost, hardly any of that will.
  */
 static bool too_many(uint64_t back, uint64_t before, uint64_t now)
 {
@@ -127,7 +127,8 @@ static int find_fate(struct addrmap *fates, uint64_t size, struct fate **out)
 }
 
 /* @back: what is not lost any more. */
-static int count_fates(const struct loss *earlier, const struct loss *back, const struct loss *later, struct addrmap *fates)
+static int count_fates(const struct loss *earlier, const struct loss *back, const struct loss *later,
+		       struct addrmap *fates)
 {
 	struct fate *its;
 	int r = 0;

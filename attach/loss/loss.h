@@ -52,7 +52,10 @@ must_check int loss_copy(const struct loss *from, struct loss *to);
 /* Sorts both, and leaves only what is new in @later, and not doubtful, by size. */
 void loss_between(struct loss *earlier, struct loss *later, struct loss_sum *out);
 
-/* Do blocks come back, so that what is found lost is not lost for good in this process? Or all that is is of such sizes. */
+/*
+ * Do blocks come back, so that what is found lost is not lost for good in this process? Also if all that is new is
+ * doubtful, or was not compared, as we were out of memory.
+ */
 bool loss_is_doubtful(const struct loss_sum *sum);
 
 void loss_fini(struct loss *l);

@@ -32,7 +32,8 @@ static size_t first_of(const struct loss *lost, uint64_t size)
 /* Evenly from all of them: they are in no particular order. */
 static void choose(const struct loss *lost, const struct loss_size *of, struct sample *out)
 {
-	const size_t first = first_of(lost, of->size), n = lost->n - first < of->blocks ? lost->n - first : of->blocks;
+	const size_t first = first_of(lost, of->size), there = lost->n - first,
+		     n = there < of->blocks ? there : of->blocks;
 
 	out->n = n < SAMPLES ? n : SAMPLES;
 	for (size_t i = 0; i < out->n; i++)

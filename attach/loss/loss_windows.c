@@ -8,8 +8,10 @@
 #define LONGEST_NS 10000000000ull	/* of a window: what is lost in one copy is confirmed by a later one */
 #define ASK_AGAIN_NS 500000000ull
 #define COPYING_NS 20000000ull	/* until it is known how long it takes */
-#define RESERVE_PART 4		/* one part in so many of the limit is not used up by a window: the process is to be copied */
-#define OVERDRAFT_PART 8	/* so much of it must be left when the probes are out, else the copy is not affordable */
+/* one part in so many of the limit is not used up by a window: the process is to be copied; */
+#define RESERVE_PART 4
+/* and so much of it must be left when the probes are out, else the copy is not affordable */
+#define OVERDRAFT_PART 8
 /* a window begins within so much time after it may, on average; within twice as much for sure */
 #define SPREAD_NS 3000000000ull
 
@@ -39,7 +41,8 @@ static uint64_t left_ns(struct loss_windows *w, uint64_t now_ns)
 /* And of what the present window may cost. */
 static uint64_t window_left_ns(struct loss_windows *w, uint64_t now_ns)
 {
-	const uint64_t left = left_ns(w, now_ns), allowed = w->cost_ns < w->allowed_ns ? w->allowed_ns - w->cost_ns : 0;
+	const uint64_t left = left_ns(w, now_ns),
+		       allowed = w->cost_ns < w->allowed_ns ? w->allowed_ns - w->cost_ns : 0;
 
 	return left < allowed ? left : allowed;
 }

@@ -5,8 +5,8 @@
  *
  * That part is of any ten seconds (struct ten_seconds), and one window may use up nearly all of it: a long window sees
  * more of a burst than many short ones, which would all end at its beginning; and in a long one blocks become
- * lost whose holder is collected only later. It begins when nearly all of that part is left again, at a random moment of
- * the time that the process works (its CPU time), not of all time: of a process that works in bursts a window that
+ * lost whose holder is collected only later. It begins when nearly all of that part is left again, at a random moment
+ * of the time that the process works (its CPU time), not of all time: of a process that works in bursts a window that
  * begins between two of them would end at the beginning of the next one, each time. Where few calls are made, not much
  * is used up: then the window lasts ten seconds, and nearly every call is seen.
  *
@@ -50,8 +50,8 @@ struct loss_clocks {
 void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_clocks *now);
 
 /*
- * Does one begin now? @room_ns: what the last ten seconds leave of the whole budget: it costs no more than that. If not,
- * next_ns is when to ask again.
+ * Does one begin now? @room_ns: what the last ten seconds leave of the whole budget: it costs no more than that. If
+ * not, next_ns is when to ask again.
  */
 bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, uint64_t room_ns);
 void loss_windows_open(struct loss_windows *w, uint64_t now_ns);

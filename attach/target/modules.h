@@ -78,7 +78,8 @@ int modules_open_mem(const struct modules *ms);
 
 /*
  * The file of a module that is mapped as @m says, as it was opened while the process existed: a descriptor, which the
- * caller closes, or -errno. @certain: it is that file. For backing_add (heap/snapshot/backing.h), @modules: struct modules.
+ * caller closes, or -errno. @certain: it is that file. For backing_add (heap/snapshot/backing.h); @modules is a
+ * struct modules.
  */
 int modules_open_file(void *modules, const struct mapping *m, bool *certain);
 

@@ -366,8 +366,8 @@ static bool tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, st
 	note_loss(s, at_end, &sum, copy, over_ns, t);
 	if (sum.doubtful)
 		recorder_note(s->recorder, t,
-			      "%" PRIu64 " more blocks to which nothing points do not count as lost: of their sizes too "
-			      "many were freed later, or something points to them again",
+			      "%" PRIu64 " more blocks to which nothing points do not count as lost: of their sizes "
+			      "too many were freed later, or something points to them again",
 			      sum.doubtful);
 	end_probes(s, at_end, &since, at_ns, t);
 	return true;
@@ -386,12 +386,13 @@ static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)
 /* The process could not be copied at the end: what is known is as of the last copy before. */
 static void tell_latest(struct session *s, uint64_t t)
 {
+	const uint64_t before_ns = s->end_ns > s->loss.latest_ns ? s->end_ns - s->loss.latest_ns : 0;
 	char text[DURATION_TEXT];
 
 	if (!tell_loss(s, &s->loss.latest, s->loss.latest_ns, NULL, t))
 		return;
 	recorder_note(s->recorder, t, "what the process has lost is as it was %s before the end",
-		      duration_format(s->end_ns > s->loss.latest_ns ? s->end_ns - s->loss.latest_ns : 0, text, sizeof(text)));
+		      duration_format(before_ns, text, sizeof(text)));
 }
 
 void session_loss_end(struct session *s)

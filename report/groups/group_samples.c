@@ -62,7 +62,9 @@ static double lost_a_minute(const struct ledger *l)
 	const struct fact_loss *its = &l->samples.budget.loss;
 
 	/* of less than half of the run it says little of the rest */
-	return its->over_us > l->now_us / 2 && !ledger_is_merged(l) ? (double)its->blocks * 60e6 / (double)its->over_us : INFINITY;
+	if (its->over_us <= l->now_us / 2 || ledger_is_merged(l))
+		return INFINITY;
+	return (double)its->blocks * 60e6 / (double)its->over_us;
 }
 
 /* Blocks that seem to stay of one stack may be those of another one of the same process. */

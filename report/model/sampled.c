@@ -243,8 +243,8 @@ static bool lost_decides(const struct summary_sample *its)
 }
 
 /*
- * Is a part of what the process has lost known to be its? That is more certain than what samples show, unless these show
- * that more than that stays: something points to the rest.
+ * Is a part of what the process has lost known to be its? That is more certain than what samples show, unless these
+ * show that more than that stays: something points to the rest.
  */
 static bool probes_decide(const struct sampled *s, const struct summary_sample *its)
 {
@@ -252,11 +252,7 @@ static bool probes_decide(const struct sampled *s, const struct summary_sample *
 				       its->kept_blocks.low <= s->losing.high);
 }
 
-/*
- * A part of the blocks is freed soon, and of those that the kernel's probes have seen fewer are lost than of the tracked
- * ones, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
- * later than it was allocated would be there until then.
- */
+/* The share that is left at the age that a window of the probes shows. */
 static double left_soon(const struct summary_sample *its)
 {
 	double left[SURVIVAL_STEPS];
@@ -267,6 +263,11 @@ static double left_soon(const struct summary_sample *its)
 	return left[i];
 }
 
+/*
+ * A part of the blocks is freed soon, and of those that the kernel's probes have seen fewer are lost than of the tracked
+ * ones, by more than chance explains: then these are others' blocks, which got the addresses. What is lost only much
+ * later than it was allocated would be there until then.
+ */
 static bool probes_contradict(const struct summary_sample *its)
 {
 	double unused, most;

@@ -270,7 +270,7 @@ static bool is_allocator(const char *name)
 	return is_one_of(name, allocators, COUNT(allocators));
 }
 
-/* A program's own: mosquitto__malloc, qcalloc, jv_mem_alloc, av_strdup. What makes objects is called so or so: conn_alloc. */
+/* A program's own: mosquitto__malloc, qcalloc, jv_mem_alloc, av_strdup. What ends in alloc alone may make objects. */
 static bool is_like_allocator(const char *name)
 {
 	size_t n;

@@ -76,7 +76,8 @@ static void put_explained(struct strbuf *sb, const struct summary *s)
 	else
 		strbuf_puts(sb, "; its code was not seen");
 	if (share < MOST)
-		strbuf_printf(sb, ": a short watch without --budget names %s. The last notes say what is in such blocks",
+		strbuf_printf(sb,
+			      ": a short watch without --budget names %s. The last notes say what is in such blocks",
 			      share >= 0.005 ? "the rest" : "it");
 }
 

@@ -95,7 +95,7 @@ void budget_stepped(struct keeper *k, uint32_t trap)
 
 void budget_waited(struct keeper *k, struct tracee *t)
 {
-	/* in a pause, that is; its time is charged when it ends (pausing.c) */
+	/* of a pause, too, which counts for a part where the thread slept when it began */
 	cost_charge(k, t->stopped_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, COST_HELD);
 	t->stopped_ns = k->now_ns;
 }

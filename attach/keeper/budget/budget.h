@@ -69,8 +69,8 @@ void budget_served(struct keeper *k, const struct tracee *t, uint64_t since_ns);
 void budget_stepped(struct keeper *k, uint32_t trap);
 
 /*
- * For how long all threads may be stopped at once, now, if @awake of them do not sleep: nine tenths of what the last ten
- * seconds leave, divided by their number, where one that sleeps counts for a part. Without a budget, for ever.
+ * For how long all threads may be stopped at once, now, if @awake of them do not sleep: nine tenths of what the
+ * last ten seconds leave, divided by their number, where one that sleeps counts for a part. Without a budget, for ever.
  */
 uint64_t budget_pause_ns(struct keeper *k, uint32_t awake);
 

@@ -159,7 +159,8 @@ uint64_t cost_pause_ns(struct keeper *k, uint32_t awake)
 	const uint64_t all = k->threads.used, asleep = awake < all ? all - awake : 0,
 		       ppm = awake * (uint64_t)COST_ALL + asleep * cost_asleep_ppm(k);
 
-	return (uint64_t)((double)room_ns(k, keeper_clock_ns()) * COST_ALL / (double)(ppm > COST_ALL ? ppm : COST_ALL));
+	return (uint64_t)((double)room_ns(k, keeper_clock_ns()) * COST_ALL /
+			  (double)(ppm > COST_ALL ? ppm : COST_ALL));
 }
 
 /* The controller prepares a pause only if it may be long enough. */

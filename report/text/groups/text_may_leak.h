@@ -16,7 +16,7 @@
 #include "report/model/summary.h"
 #include "report/model/text_parts.h"
 
-/* @explained: it is known which groups lose what the process loses, so that others are asked for only if they are pointed to. */
+/* @explained: it is known which groups lose what the process loses: others are asked for only if pointed to. */
 void text_may_leak(struct strbuf *sb, const struct summary *s, const struct text_part *part, bool explained);
 
 #endif

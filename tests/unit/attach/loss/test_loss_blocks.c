@@ -167,6 +167,15 @@ static void a_part_of_all_is_its(void **state)
 	assert_true(of(OTHER)->its.least >= 10);
 }
 
+static void two_are_found(void)
+{
+	for (taddr i = 0; i < 2; i++) {
+		see(LEAKS, 0x1000 + 16 * i, 24);
+		lose(0x1000 + 16 * i, 24);
+	}
+	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+}
+
 /*
  * In the last copy, which no later one confirms, blocks count that are older than a second; and two must have been found
  * in an earlier one.
@@ -174,11 +183,7 @@ static void a_part_of_all_is_its(void **state)
 static void the_last_copy(void **state)
 {
 	(void)state;
-	for (taddr i = 0; i < 2; i++) {
-		see(LEAKS, 0x1000 + 16 * i, 24);
-		lose(0x1000 + 16 * i, 24);
-	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	two_are_found();
 	for (taddr i = 2; i < 6; i++) {
 		now_ns += 500000000;
 		see(LEAKS, 0x1000 + 16 * i, 24);
@@ -200,11 +205,7 @@ static void the_last_copy(void **state)
 static void a_copy_that_was_the_last_one(void **state)
 {
 	(void)state;
-	for (taddr i = 0; i < 2; i++) {
-		see(LEAKS, 0x1000 + 16 * i, 24);
-		lose(0x1000 + 16 * i, 24);
-	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	two_are_found();
 	for (taddr i = 2; i < 6; i++) {
 		see(LEAKS, 0x1000 + 16 * i, 24);
 		see(OTHER, 0x2000 + 16 * i, 24);

@@ -23,8 +23,8 @@ static int setup(void **state)
 	(void)state;
 	memset(heap, 0, sizeof(heap));
 	snapshot_init(&copy);
-	return procmaps_parse(maps, sizeof(maps) - 1, &copy.maps) || snapshot_add_piece(&copy, HEAP, sizeof(heap), heap) ||
-	       snapshot_seal(&copy);
+	return procmaps_parse(maps, sizeof(maps) - 1, &copy.maps) ||
+	       snapshot_add_piece(&copy, HEAP, sizeof(heap), heap) || snapshot_seal(&copy);
 }
 
 static int teardown(void **state)

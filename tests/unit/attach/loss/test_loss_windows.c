@@ -157,7 +157,7 @@ static void an_overdraft(void **state)
 	assert_true(loss_windows_overdraws(&w, START + S + 2 * MS, 10 * MS));
 }
 
-/* What it will cost until the process is copied is kept back, at the present rate, for as long as the last copy took. */
+/* What it costs until the process is copied is kept back: at the present rate, for as long as the last copy took. */
 static void what_comes_after_it(void **state)
 {
 	const struct loss_clocks now = { START, 0 };

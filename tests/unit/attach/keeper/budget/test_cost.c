@@ -125,6 +125,7 @@ static void how_long_a_pause_may_be(void **state)
 static void a_pause_of_sleepers(void **state)
 {
 	const uint64_t before_ns = atomic_load(&k->shared->budget.spent_ns);
+	struct tracee t = { .slept = true };
 
 	(void)state;
 	k->threads.used = 100;
@@ -137,6 +138,15 @@ static void a_pause_of_sleepers(void **state)
 	assert_in_range(budget_pause_ns(k, 0), 89 * MS, 90 * MS);
 	cost_charge(k, keeper_clock_ns() - 50 * MS, 20000, COST_ATTACHED);
 	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, MS, 2 * MS);
+	/* as a pause ends: what slept when it began is charged for a part, and what did not, in full */
+	atomic_store(&k->shared->budget.asleep_ppm, 20000);
+	t.stopped_ns = keeper_clock_ns() - 50 * MS;
+	budget_waited(k, &t);
+	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, 2 * MS, 4 * MS);
+	t.slept = false;
+	t.stopped_ns = keeper_clock_ns() - 50 * MS;
+	budget_waited(k, &t);
+	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, 52 * MS, 55 * MS);
 }
 
 /* What has stopped in a pause has done so since that began, and not since threads were asked last. */
