@@ -170,7 +170,8 @@ static int plan(struct session *s)
 
 /*
  * A module may be loaded between our reading of the list and the planting of the linker's trap: so read it
- * again until nothing is new.
+ * again until nothing is new. Events are recorded from the first trap on, and read when all has begun: a slow
+ * machine needs longer for that than the keeper waits for a reader without a sign of life.
  */
 static int plant(struct session *s)
 {
@@ -182,12 +183,14 @@ static int plant(struct session *s)
 		r = planting_plan(s->planting);
 		if (r == 0)
 			r = planting_plant(s->planting);
+		link_alive(&s->at.link);
 		if (r == 0)
 			r = modules_refresh(s->at.modules, false);
 		if (r == 0)
 			r = planting_forget_gone(s->planting);
 	} while (r == 0 && modules_count(s->at.modules) > known);
 	backtrace_modules_changed(s->backtrace);
+	link_alive(&s->at.link);
 	if (r == 0 && !link_any_planted(&s->at.link)) {
 		log_error("cannot watch %d (%s): no trap could be planted", s->at.target.pid,
 			  s->at.target.comm);

@@ -176,9 +176,11 @@ static void begin(struct session *s)
 	};
 	interim_begin(&s->metrics, now);
 	watch_count_threads(&s->watch, now);
+	link_alive(&s->at.link);
 	s->processes.pid = s->at.target.pid;
 	if (!s->opt->program)
 		processes_sample(&s->processes, s->recorder, now, false);
+	link_alive(&s->at.link);
 	if (s->at.under_gdb) {
 		gdb_begin(s);
 		return;

@@ -24,6 +24,12 @@ def watch_for(start, target, seconds, *args):
     return report
 
 
+def was_too_slow(report):
+    """The keeper leaves, as it promises, if no event is read for 1.5 s: in a machine that gets a tenth of a processor,
+    and emulates it, that is the time in which a real one has 5 ms."""
+    return any("did not read events" in gap["why"] for gap in report["run"]["gaps"])
+
+
 def end_of_service(target):
     """Its own normal end: it prints how often it leaked."""
     target.process.send_signal(signal.SIGTERM)
@@ -39,13 +45,14 @@ def leaks_found(report):
 def groups(engine, frontend):
     """The service's three leaks are found, by the engine that was asked for, or chosen. One request in a hundred, in some
     300 allocations, forgets its context: a watch that has seen enough of them must find all; an emulated machine may serve
-    too few in the first few seconds, which are fewer for probes, as more of its requests are served meanwhile."""
+    too few in the first few seconds, which are fewer for probes, as more of its requests are served meanwhile. Or it is
+    too slow for the keeper: then the process must be untouched, and is watched again."""
     with started() as start:
         target = start(Victim("leaky_service"))
         for seconds in 4 if frontend == "ptrace" else 2, 12, 36:
             report = watch_for(start, target, seconds, "--engine", engine, "--verdicts", "yes")  # however long the pause is
             assert report["run"]["engine"] == frontend, f"watched by {report['run']['engine']}"
-            if report["totals"]["allocs"] > ENOUGH:
+            if report["totals"]["allocs"] > ENOUGH and not was_too_slow(report):
                 break
         assert report["totals"]["allocs"] > ENOUGH, report["totals"]
         assert leaks_found(report) == LEAKS, f"lost: {leaks_found(report)}, verdicts: {report['run']['verdicts']}"
