@@ -26,7 +26,7 @@ def watch_for(start, target, seconds, *args):
 
 def was_too_slow(report):
     """The keeper leaves, as it promises, if no event is read for 1.5 s: in a machine that gets a tenth of a processor,
-    and emulates it, that is the time in which a real one has 5 ms."""
+    and emulates it, that is as long as a few milliseconds of a real one."""
     return any("did not read events" in gap["why"] for gap in report["run"]["gaps"])
 
 
