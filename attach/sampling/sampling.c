@@ -290,9 +290,9 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	return other < next ? other : next;
 }
 
-void sampling_judge(struct sampling *s, taddr addr, bool lost)
+void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict)
 {
-	block_poll_judge(s->poll, addr, lost);
+	block_poll_judge(s->poll, addr, verdict);
 }
 
 void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)

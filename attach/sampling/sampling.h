@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/taddr.h"
+#include "base/verdict.h"
 
 struct fact_losing;
 struct fact_loss;
@@ -56,8 +57,8 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 /* Records all numbers as they are now, for a report. */
 void sampling_record(struct sampling *s, uint64_t now_ns);
 
-/* At the end it was looked whether something points to the block at @addr: it is @lost, or not. */
-void sampling_judge(struct sampling *s, taddr addr, bool lost);
+/* At the end it was looked whether something points to the block at @addr (block_poll_judge). */
+void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict);
 
 /*
  * The process loses blocks of these sizes (usable bytes), as a copy of it has shown: sites that allocate such blocks

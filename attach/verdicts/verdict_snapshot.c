@@ -147,6 +147,12 @@ static struct fact_verdicts describe(const struct verdict_snapshot *taken, const
 	};
 }
 
+/* What something points to is reachable, also where not all was seen. */
+static enum verdict sure(const struct verdicts *j, enum verdict v)
+{
+	return j->may_err && verdict_is_lost(v) ? VERDICT_UNKNOWN : v;
+}
+
 static int see_all(const struct verdicts *j, bool any, const struct verdict_snapshot_see *see)
 {
 	int r = 0;
@@ -155,7 +161,7 @@ static int see_all(const struct verdicts *j, bool any, const struct verdict_snap
 		const struct verdicts_block *b = &j->blocks[i];
 
 		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
-			see->tracked(see->ctx, b->addr, b->verdict);
+			see->tracked(see->ctx, b->addr, sure(j, b->verdict));
 		else if (b->family == VERDICTS_NONE && b->part == VERDICTS_NODE && any && verdict_is_lost(b->verdict))
 			r = see->any(see->ctx, b->addr, b->size);
 	}
@@ -167,10 +173,12 @@ int verdict_snapshot_each(const struct verdict_snapshot *taken, const struct led
 {
 	struct verdicts j;
 	int r = verdicts_run(&j, &taken->memory, l, false);
-	const bool any = r == 0 && j.census.known;
+	const bool any = r == 0 && j.census.known && !j.may_err;
 
 	if (r == 0)
-		r = j.may_err ? -ENODATA : see_all(&j, any, see);
+		r = see_all(&j, any, see);
+	if (r == 0 && j.may_err)
+		r = -ENODATA;
 	verdicts_fini(&j);
 	return r < 0 ? r : any;
 }

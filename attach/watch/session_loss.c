@@ -48,7 +48,7 @@ static void see_tracked(void *ctx, taddr addr, enum verdict verdict)
 {
 	struct seen *its = ctx;
 
-	sampling_judge(its->session->sampling, addr, verdict_is_lost(verdict));
+	sampling_judge(its->session->sampling, addr, verdict);
 	its->blocks++;
 	its->lost += verdict_is_lost(verdict);
 }

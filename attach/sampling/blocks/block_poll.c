@@ -87,7 +87,8 @@ static void describe(const struct tracked_block *b, struct tracked *out)
 		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
 		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
 		.doubtful = b->flags & TRACKED_DOUBTFUL, .searched = b->flags & TRACKED_SEARCHED,
-		.lost = b->flags & TRACKED_LOST,
+		.lost = (b->flags & TRACKED_LOST) && b->flags & TRACKED_SEARCHED,
+		.unseen = (b->flags & TRACKED_LOST) && !(b->flags & TRACKED_SEARCHED),
 		.ended_ns = b->flags & TRACKED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
@@ -203,12 +204,15 @@ bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out)
 	return true;
 }
 
-void block_poll_judge(struct block_poll *f, taddr addr, bool lost)
+void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict)
 {
 	struct tracked_block *b = block_at(f, addr);
 
-	if (b)
-		b->flags |= TRACKED_SEARCHED | (lost ? TRACKED_LOST : 0);
+	if (!b)
+		return;
+	b->flags &= ~(TRACKED_SEARCHED | TRACKED_LOST);
+	b->flags |= (verdict == VERDICT_UNKNOWN ? 0 : TRACKED_SEARCHED) |
+		    (verdict == VERDICT_UNKNOWN || verdict_is_lost(verdict) ? TRACKED_LOST : 0);
 }
 
 size_t block_poll_count(const struct block_poll *f)

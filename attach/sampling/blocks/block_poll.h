@@ -37,6 +37,7 @@
 #include "attach/sampling/blocks/block_heap.h"
 #include "base/cleanup.h"
 #include "base/taddr.h"
+#include "base/verdict.h"
 
 #define BLOCK_POLL_MAX 100000u
 #define BLOCK_POLL_FIRST_NS 1700000u		/* age of a block at its first look */
@@ -57,7 +58,7 @@ struct tracked {
 	/* at one of these looks, only words were the same that do not tell blocks of this stack apart */
 	bool alike;
 	bool doubtful;			/* it may be another block */
-	bool searched, lost;		/* block_poll_judge */
+	bool searched, lost, unseen;	/* block_poll_judge */
 };
 
 struct block_poll_sums {
@@ -103,8 +104,11 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 /* Stop tracking it, as its fate does not matter. false: it was not tracked. @out may be NULL. */
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
-/* The block at @addr, if one is tracked there, is @lost or not: over() gets that, if it is still the same then. */
-void block_poll_judge(struct block_poll *f, taddr addr, bool lost);
+/*
+ * What the search in a copy says of the block at @addr, if one is tracked there; VERDICT_UNKNOWN: nothing points to it, but
+ * not all was seen that may. over() gets that, if it is still the same then.
+ */
+void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict);
 
 size_t block_poll_count(const struct block_poll *f);
 

@@ -182,6 +182,24 @@ static void what_became_of_its_blocks(void **state)
 }
 
 /* The trap was planted for eight seconds from 10 s on, and always from 100 s on. */
+/* Where not all was seen that may point to blocks, a few that are reachable say nothing of the others. */
+static void what_was_found_reachable(void **state)
+{
+	const struct tracked reachable = { .birth_ns = BEGIN, .seen_ns = BEGIN, .searched = true },
+			     unseen = { .birth_ns = BEGIN, .seen_ns = BEGIN, .unseen = true };
+
+	(void)state;
+	see(1);
+	for (int i = 0; i < 10; i++)
+		sampling_stacks_over(&stacks, &reachable, FATE_SAME, BEGIN);
+	sampling_stacks_over(&stacks, &unseen, FATE_SAME, BEGIN);
+	tell(10, 1000, true);
+	assert_int_equal(told()->searched, 10);
+	sampling_stacks_over(&stacks, &unseen, FATE_SAME, BEGIN);
+	tell(11, 1001, true);
+	assert_int_equal(told()->searched, 0);
+}
+
 static void how_long_it_was_watched_of_late(void **state)
 {
 	(void)state;
@@ -242,6 +260,7 @@ int main(void)
 		facts_test(at_the_end_all_is_told),
 		facts_test(a_stack_that_is_cleared_is_recorded_once),
 		facts_test(what_became_of_its_blocks),
+		facts_test(what_was_found_reachable),
 		facts_test(how_long_it_was_watched_of_late),
 		facts_test(late_is_the_last_half_if_nothing_is_known_of_the_last_fifth),
 		facts_test(what_was_missed),
