@@ -20,6 +20,7 @@
 
 #define TWICE 2u	/* and so many were found lost in an earlier copy than the last one */
 #define SETTLED_NS 1000000000ull
+#define LATER_PART 4u	/* at least one part in so many of what was not lost at first is lost later, or none is */
 
 struct kept {
 	uint64_t size, at_ns;
@@ -39,6 +40,7 @@ void loss_blocks_init(struct loss_blocks *b, const uint64_t *sizes, size_t n)
 	memcpy(b->sizes, sizes, b->nsizes * sizeof(*sizes));
 	addrmap_init(&b->by_number, sizeof(uint32_t));
 	addrmap_init(&b->blocks, sizeof(struct kept));
+	loss_later_init(&b->later);
 }
 
 void loss_blocks_fini(struct loss_blocks *b)
@@ -47,6 +49,7 @@ void loss_blocks_fini(struct loss_blocks *b)
 	free(b->found);
 	addrmap_fini(&b->by_number);
 	addrmap_fini(&b->blocks);
+	loss_later_fini(&b->later);
 	*b = (struct loss_blocks){ 0 };
 }
 
@@ -68,7 +71,11 @@ static struct loss_stack *stack_of(struct loss_blocks *b, uint32_t family, uint3
 int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, const struct loss_block *its)
 {
 	struct kept kept = { .size = its->size, .at_ns = its->at_ns };
+	struct loss_later_block before;
 	struct loss_stack *stack;
+
+	if (loss_later_gone(&b->later, its->addr, &before))
+		b->stacks[before.stack].gone++;
 
 	if (!addrmap_get(&b->blocks, its->addr) && addrmap_count(&b->blocks) >= LOSS_BLOCKS_MOST)
 		return 0;
@@ -96,47 +103,134 @@ static bool may_be(const struct kept *its, uint64_t usable)
 	return its->size <= usable && its->size >= loss_blocks_least_request(usable);
 }
 
-static int find_one(struct loss_blocks *b, const struct block *lost, uint64_t before_ns, bool last)
+static int add_found(struct loss_blocks *b, const struct loss_found *its)
 {
-	const struct kept *its = is_looked_for(b, lost->size) ? addrmap_get(&b->blocks, lost->addr) : NULL;
-
-	if (!its || !may_be(its, lost->size) || its->at_ns > before_ns)
-		return 0;
 	if (grow_for(&b->found, b->nfound, &b->found_room, sizeof(*b->found)) < 0)
 		return -ENOMEM;
-	b->found[b->nfound++] = (struct loss_found){ lost->addr, lost->size, (uint32_t)its->stack, last };
+	b->found[b->nfound++] = *its;
 	return 0;
 }
 
-static int find_all(struct loss_blocks *b, const struct loss *lost, uint64_t before_ns, bool last)
+/* Blocks of the present window. */
+static int find_present(struct loss_blocks *b, const struct loss *lost, uint64_t before_ns, bool last)
 {
+	const struct kept *its;
 	uint64_t addr;
-	void *its;
+	void *value;
 	int r = 0;
 
-	b->earlier = b->nfound;
-	for (size_t i = 0; r == 0 && i < lost->n; i++)
-		r = find_one(b, &lost->lost[i], before_ns, last);
-	/* those that are not looked for do not count as seen */
-	for (size_t at = 0; addrmap_next(&b->blocks, &at, &addr, &its);) {
-		const struct kept *kept = its;
+	for (size_t i = 0; r == 0 && i < lost->n; i++) {
+		const struct block *l = &lost->lost[i];
 
-		b->stacks[kept->stack].added -= kept->at_ns > before_ns;
+		its = is_looked_for(b, l->size) ? addrmap_get(&b->blocks, l->addr) : NULL;
+		if (its && may_be(its, l->size) && its->at_ns <= before_ns)
+			r = add_found(b, &(struct loss_found){ l->addr, l->size, (uint32_t)its->stack, last, false });
+	}
+	/* those that are not looked for do not count as seen */
+	for (size_t at = 0; addrmap_next(&b->blocks, &at, &addr, &value);) {
+		its = value;
+		b->stacks[its->stack].added -= its->at_ns > before_ns;
 	}
 	for (size_t i = 0; i < b->n; i++)
 		b->stacks[i].its.seen += b->stacks[i].added;
+	return r;
+}
+
+static uint64_t mark_of(const struct loss_copied *copy, taddr addr)
+{
+	const uint64_t *mark = addrmap_get(copy->marks, addr);
+
+	return mark ? *mark : 0;
+}
+
+static void count_gone(void *ctx, const struct loss_later_block *its)
+{
+	struct loss_blocks *b = ctx;
+
+	b->stacks[its->stack].gone++;
+}
+
+/* Blocks of earlier windows. */
+static int find_later(struct loss_blocks *b, const struct loss_copied *copy, bool last)
+{
+	struct loss_later_block its;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < copy->lost->n; i++) {
+		const struct block *l = &copy->lost->lost[i];
+
+		if (!is_looked_for(b, l->size) || !loss_later_take(&b->later, l->addr, mark_of(copy, l->addr), &its))
+			continue;
+		if (!may_be(&(struct kept){ .size = its.size }, l->size)) {
+			count_gone(b, &its);
+			continue;
+		}
+		b->stacks[its.stack].later++;
+		r = add_found(b, &(struct loss_found){ l->addr, l->size, (uint32_t)its.stack, last, true });
+	}
+	return r < 0 ? r : loss_later_look(&b->later, copy->marks, count_gone, b);
+}
+
+/* Those of the present window that are not lost yet. */
+static int keep_others(struct loss_blocks *b, const struct loss_copied *copy)
+{
+	struct addrmap found;
+	uint64_t addr;
+	void *value;
+	int r = 0;
+
+	addrmap_init(&found, 0);
+	for (size_t i = b->earlier; r == 0 && i < b->nfound; i++)
+		r = addrmap_put(&found, b->found[i].addr, NULL);
+	for (size_t at = 0; r == 0 && addrmap_next(&b->blocks, &at, &addr, &value);)
+		r = loss_later_mark(&b->later, mark_of(copy, addr));
+	for (size_t at = 0; r == 0 && addrmap_next(&b->blocks, &at, &addr, &value);) {
+		const struct kept *its = value;
+		const struct loss_later_block later = { its->size, mark_of(copy, addr), its->stack };
+
+		if (its->at_ns <= copy->at_ns && !addrmap_get(&found, addr) &&
+		    addrmap_count(&b->later.blocks) < LOSS_BLOCKS_MOST)
+			r = loss_later_keep(&b->later, addr, &later);
+	}
+	addrmap_fini(&found);
+	return r;
+}
+
+static int find_all(struct loss_blocks *b, const struct loss_copied *copy, uint64_t before_ns, bool last)
+{
+	int r;
+
+	b->earlier = b->nfound;
+	r = find_present(b, copy->lost, before_ns, last);
+	if (r == 0 && copy->marks)
+		r = find_later(b, copy, last);
+	if (r == 0 && copy->marks && !last)
+		r = keep_others(b, copy);
 	loss_blocks_drop(b);
 	return r;
 }
 
-int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)
+int loss_blocks_find(struct loss_blocks *b, const struct loss_copied *copy)
 {
-	return find_all(b, lost, at_ns, false);
+	return find_all(b, copy, copy->at_ns, false);
 }
 
-int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns)
+int loss_blocks_find_last(struct loss_blocks *b, const struct loss_copied *copy)
 {
-	return find_all(b, lost, at_ns > SETTLED_NS ? at_ns - SETTLED_NS : 0, true);
+	return find_all(b, copy, copy->at_ns > SETTLED_NS ? copy->at_ns - SETTLED_NS : 0, true);
+}
+
+int loss_blocks_each(const struct loss_blocks *b, int (*see)(void *ctx, taddr addr, uint64_t size), void *ctx)
+{
+	uint64_t addr;
+	void *value;
+	int r = 0;
+
+	for (size_t at = 0; r >= 0 && addrmap_next(&b->blocks, &at, &addr, &value);)
+		r = see(ctx, addr, ((const struct kept *)value)->size);
+	for (size_t at = 0; r >= 0 && addrmap_next(&b->later.blocks, &at, &addr, &value);)
+		r = see(ctx, addr, ((const struct loss_later_block *)value)->size);
+	return r < 0 ? r : 0;
 }
 
 void loss_blocks_found_last(struct loss_blocks *b)
@@ -176,6 +270,20 @@ static int read_last(const struct loss *lost, struct addrmap *out)
 	for (size_t i = 0; r == 0 && i < lost->n; i++)
 		r = addrmap_put(out, lost->lost[i].addr, &(struct last_found){ .size = lost->lost[i].size });
 	return r;
+}
+
+/* Where hardly any was lost later, it may be others that got the addresses. */
+static void drop_chances(struct loss_blocks *b)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < b->nfound; i++) {
+		const struct loss_stack *stack = &b->stacks[b->found[i].stack];
+
+		if (!b->found[i].later || stack->later >= (stack->later + stack->gone) / LATER_PART)
+			b->found[kept++] = b->found[i];
+	}
+	b->nfound = kept;
 }
 
 /* Keep those that are lost still. Of two at one address the first one was freed. 0 or -ENOMEM. */
@@ -262,8 +370,10 @@ static size_t count_of(const struct loss *lost, uint64_t size, size_t *at)
 int loss_blocks_sum(struct loss_blocks *b, const struct loss *lost)
 {
 	size_t next, at = 0;
-	const int r = confirm(b, lost);
+	int r;
 
+	drop_chances(b);
+	r = confirm(b, lost);
 	if (r < 0)
 		return r;
 	if (b->nfound)

@@ -5,13 +5,12 @@
  *
  *	add		a block, by stack. If there was one at its address already, that one was freed
  *	find		the process was copied while all such allocations were seen: which of these blocks are lost in
- *			the copy? Those that were seen are not kept longer
+ *			the copy? The others may be lost in a later one (loss_later.h)
  *	sum		at the end: which of those are lost still, and by that, how much of all that the process has
  *			lost is each stack's
  *
- * What has the address of a block in the copy is that block, since no allocation was missed. A block that was allocated
- * before may have been freed, unseen, and its address given to one that is lost: so nothing is concluded from a block
- * whose fate a later copy shows.
+ * What has the address of a block in the copy is that block, since no allocation was missed. In a later copy it may be another
+ * one, and its content must show that it is not.
  *
  * Of each size it is known how many blocks the whole process has lost, and of those that were found, by how many each
  * stack has allocated them: so large a part of all is its. One that is not lost any more at the end was pointed to from where
@@ -24,6 +23,7 @@
 #include <stdint.h>
 
 #include "attach/loss/loss.h"
+#include "attach/loss/loss_later.h"
 #include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "trace/fact.h"
@@ -38,6 +38,7 @@ struct loss_stack {
 	uint64_t added;			/* blocks that are kept at present, and such that were freed */
 	uint64_t back;			/* were lost in a copy, and are not lost at the end */
 	uint64_t twice;			/* of those that are lost: in an earlier copy, too, and not in the last one only */
+	uint64_t later, gone;		/* of those that were not lost at first: lost later; changed, or freed */
 	struct fact_losing its;		/* all but over_us; valid after loss_blocks_sum */
 	double blocks, below, above;	/* of this: not rounded, and how far the interval reaches */
 };
@@ -47,6 +48,7 @@ struct loss_found {
 	uint64_t size;			/* usable */
 	uint32_t stack;			/* index */
 	bool last;			/* found in the last copy */
+	bool later;			/* it was not lost in the copy at the end of its window */
 };
 
 struct loss_blocks {
@@ -56,6 +58,7 @@ struct loss_blocks {
 	size_t n, room;
 	struct addrmap by_number;	/* stack -> index + 1 */
 	struct addrmap blocks;		/* address -> struct loss_block */
+	struct loss_later later;
 	struct loss_found *found;
 	size_t nfound, found_room;
 	size_t earlier;			/* so many were found before the present copy */
@@ -74,23 +77,30 @@ struct loss_block {
 must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number,
 			       const struct loss_block *its);
 
-/*
- * The blocks that are kept: @lost are those that are lost in the copy, which was made at @at_ns. What was allocated later
- * does not count. 0 or -ENOMEM.
- */
-must_check int loss_blocks_find(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns);
+/* What a copy shows. */
+struct loss_copied {
+	uint64_t at_ns;			/* it was made then: what was allocated later does not count */
+	const struct loss *lost;
+	const struct addrmap *marks;	/* address -> loss_mark(), of all that loss_blocks_each names; NULL: not known */
+};
+
+/* All blocks whose content a copy is to show. 0, or what @see returned if that is less. */
+int loss_blocks_each(const struct loss_blocks *b, int (*see)(void *ctx, taddr addr, uint64_t size), void *ctx);
+
+/* Which of the blocks that are kept are lost? 0 or -ENOMEM. */
+must_check int loss_blocks_find(struct loss_blocks *b, const struct loss_copied *copy);
 
 /*
  * The same for the last copy of all: what is lost there is not seen to be so in a later one.
  * So blocks that were allocated just before do not count: it may be that they are handed on by ways that a copy does not
  * show.
  */
-must_check int loss_blocks_find_last(struct loss_blocks *b, const struct loss *lost, uint64_t at_ns);
+must_check int loss_blocks_find_last(struct loss_blocks *b, const struct loss_copied *copy);
 
 /* The copy of the last loss_blocks_find is the last of all. */
 void loss_blocks_found_last(struct loss_blocks *b);
 
-/* There is no copy: nothing is known of the blocks that are kept. */
+/* There is no copy: nothing is known of the blocks that were seen since the last one. */
 void loss_blocks_drop(struct loss_blocks *b);
 
 /* @lost: all that was lost meanwhile, by size (as loss_between leaves it). Once. 0 or -ENOMEM. */

@@ -505,10 +505,10 @@ void loss_probes_not_copied(struct loss_probes *p)
 	p->state = PROBES_REST;
 }
 
-int loss_probes_found(struct loss_probes *p, const struct loss *lost, uint64_t at_ns)
+int loss_probes_found(struct loss_probes *p, const struct loss_copied *copy)
 {
 	p->state = PROBES_REST;
-	return loss_blocks_find(&p->blocks, lost, at_ns);
+	return loss_blocks_find(&p->blocks, copy);
 }
 
 void loss_probes_stop(struct loss_probes *p)

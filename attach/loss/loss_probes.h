@@ -64,8 +64,8 @@ void loss_probes_meanwhile(struct loss_probes *p);
 void loss_probes_copied(struct loss_probes *p);
 void loss_probes_not_copied(struct loss_probes *p);
 
-/* @lost: what is lost in that copy, which was made at @at_ns. 0 or -ENOMEM. */
-must_check int loss_probes_found(struct loss_probes *p, const struct loss *lost, uint64_t at_ns);
+/* What that copy shows. 0 or -ENOMEM. */
+must_check int loss_probes_found(struct loss_probes *p, const struct loss_copied *copy);
 
 /* The probes are taken out, and no more are made. If a window was not over yet, its blocks stay to be looked for. */
 void loss_probes_stop(struct loss_probes *p);

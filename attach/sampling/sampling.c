@@ -290,9 +290,9 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	return other < next ? other : next;
 }
 
-void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict)
+void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict, uint64_t at_ns)
 {
-	block_poll_judge(s->poll, addr, verdict);
+	block_poll_judge(s->poll, addr, verdict, at_ns);
 }
 
 void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)

@@ -57,8 +57,8 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 /* Records all numbers as they are now, for a report. */
 void sampling_record(struct sampling *s, uint64_t now_ns);
 
-/* At the end it was looked whether something points to the block at @addr (block_poll_judge). */
-void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict);
+/* In a copy, made at @at_ns, it was looked whether something points to the block at @addr (block_poll_judge). */
+void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict, uint64_t at_ns);
 
 /*
  * The process loses blocks of these sizes (usable bytes), as a copy of it has shown: sites that allocate such blocks

@@ -161,7 +161,7 @@ static int see_all(const struct verdicts *j, bool any, const struct verdict_snap
 		const struct verdicts_block *b = &j->blocks[i];
 
 		if (b->family != VERDICTS_NONE && b->verdict != VERDICT_UNKNOWN)
-			see->tracked(see->ctx, b->addr, sure(j, b->verdict));
+			r = see->tracked(see->ctx, b->addr, sure(j, b->verdict));
 		else if (b->family == VERDICTS_NONE && b->part == VERDICTS_NODE && any && verdict_is_lost(b->verdict))
 			r = see->any(see->ctx, b->addr, b->size);
 	}

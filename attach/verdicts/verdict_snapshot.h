@@ -71,10 +71,10 @@ void verdict_snapshot_judge(struct verdict_snapshot *taken, struct recorder *r, 
  * The same for a watch that records no verdicts: @tracked is called for all live blocks of @l that have one, and @any
  * for each lost block of the process. Returns 1; 0: the blocks of the heap are not known, and @any was not called;
  * -ENODATA: not all was seen that may point to them, so of those that seem lost the verdict is VERDICT_UNKNOWN, and
- * @any was not called; or another -errno, or @any's.
+ * @any was not called; or another -errno, or theirs.
  */
 struct verdict_snapshot_see {
-	void (*tracked)(void *ctx, taddr addr, enum verdict verdict);
+	int (*tracked)(void *ctx, taddr addr, enum verdict verdict);
 	int (*any)(void *ctx, taddr addr, uint64_t size);
 	void *ctx;
 };

@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "attach/events/recorder.h"
 #include "attach/events/tally.h"
+#include "attach/loss/loss_blocks.h"
 #include "attach/loss/loss_content.h"
 #include "attach/options/options.h"
 #include "attach/sampling/sampling.h"
@@ -18,9 +20,11 @@
 #include "attach/watch/session.h"
 #include "attach/watch/session_probes.h"
 #include "attach/watch/session_verdicts.h"
+#include "base/addrmap.h"
 #include "base/cleanup.h"
 #include "base/duration.h"
 #include "base/fdio.h"
+#include "base/grow.h"
 #include "base/log.h"
 
 #define FIRST_NS 500000000ull	/* after the beginning: what a budget leaves is known by then */
@@ -37,27 +41,36 @@
 
 _Static_assert(LOSS_SIZES <= SAMPLING_LOST_SIZES, "there is room for all sizes");
 
-/* What a copy shows. */
-struct seen {
-	struct session *session;
-	struct loss *loss;
-	uint64_t blocks, lost;	/* of the tracked ones */
+/* Of a tracked block. */
+struct judged {
+	taddr addr;
+	uint64_t verdict;
 };
 
-static void see_tracked(void *ctx, taddr addr, enum verdict verdict)
+/* Of a block that the kernel's probes have seen. */
+struct marked {
+	taddr addr;
+	uint64_t mark;		/* loss_mark() */
+};
+
+/* What a copy shows. */
+struct seen {
+	const struct snapshot *memory;
+	struct loss *loss;
+	struct judged *tracked;
+	size_t n, room;
+	struct marked *marked;
+	size_t nmarked, marked_room;
+};
+
+static int see_tracked(void *ctx, taddr addr, enum verdict verdict)
 {
 	struct seen *its = ctx;
+	int r = grow_for(&its->tracked, its->n, &its->room, sizeof(*its->tracked));
 
-	sampling_judge(its->session->sampling, addr, verdict);
-	its->blocks++;
-	its->lost += verdict_is_lost(verdict);
-}
-
-static void pass_by(void *ctx, taddr addr, enum verdict verdict)
-{
-	(void)ctx;
-	(void)addr;
-	(void)verdict;
+	if (r == 0)
+		its->tracked[its->n++] = (struct judged){ addr, verdict };
+	return r;
 }
 
 static int see_any(void *ctx, taddr addr, uint64_t size)
@@ -67,12 +80,27 @@ static int see_any(void *ctx, taddr addr, uint64_t size)
 	return loss_add(its->loss, addr, size);
 }
 
+static int see_marked(void *ctx, taddr addr, uint64_t size)
+{
+	const size_t n = size < LOSS_MARK_BYTES ? size : LOSS_MARK_BYTES;
+	struct seen *its = ctx;
+	char bytes[LOSS_MARK_BYTES];
+	int r = 0;
+
+	if (snapshot_read(its->memory, addr, bytes, n) < 0)
+		return 0;
+	r = grow_for(&its->marked, its->nmarked, &its->marked_room, sizeof(*its->marked));
+	if (r == 0)
+		its->marked[its->nmarked++] = (struct marked){ addr, loss_mark(bytes, n) };
+	return r;
+}
+
 /* --- while the watch goes on: copies are searched by a copy of ourselves --- */
 
-/* What the search writes: this, and if the result is 1 the lost blocks. */
+/* What the search writes: this; the tracked blocks; if the result is 1, the lost blocks, and those seen by probes. */
 struct found {
 	int64_t result;		/* as of verdict_snapshot_each */
-	uint64_t n;
+	uint64_t ntracked, nlost, nmarked;
 };
 
 /* In the copy of ourselves. */
@@ -80,14 +108,19 @@ static int search(void *ctx, uint32_t round)
 {
 	struct session *s = ctx;
 	struct loss lost = { 0 };
-	struct seen its = { .session = s, .loss = &lost };
-	const struct verdict_snapshot_see see = { pass_by, see_any, &its };
+	struct seen its = { .memory = &s->snapshot->memory, .loss = &lost };
+	const struct verdict_snapshot_see see = { see_tracked, see_any, &its };
 	struct found f = { .result = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see) };
 
 	(void)round;
-	f.n = f.result > 0 ? lost.n : 0;
+	f.ntracked = its.n;
+	f.nlost = f.result > 0 ? lost.n : 0;
+	if (f.result > 0 && session_probes_each(s, see_marked, &its) == 0)
+		f.nmarked = its.nmarked;
 	return write_full(s->loss.found, &f, sizeof(f)) < 0 ||
-	       write_full(s->loss.found, lost.lost, f.n * sizeof(*lost.lost)) < 0;
+	       write_full(s->loss.found, its.tracked, f.ntracked * sizeof(*its.tracked)) < 0 ||
+	       write_full(s->loss.found, lost.lost, f.nlost * sizeof(*lost.lost)) < 0 ||
+	       write_full(s->loss.found, its.marked, f.nmarked * sizeof(*its.marked)) < 0;
 }
 
 static void fail(struct session *s, const char *why)
@@ -113,25 +146,36 @@ static void begin_search(struct session *s)
 }
 
 /* What the search has found; false: nothing, and s->loss.why_not says why. */
-static bool take_found(struct session *s, struct loss *out)
+static bool take_found(struct session *s, struct loss *out, struct addrmap *marks)
 {
 	cleanup_close int fd = s->loss.found;
 	struct found f = { 0 };
+	struct judged tracked;
+	struct marked marked;
 	struct block b;
 
 	s->loss.found = -1;
 	s->loss.searching = false;
-	if (pread(fd, &f, sizeof(f), 0) != sizeof(f)) {
+	if (lseek(fd, 0, SEEK_SET) < 0 || read(fd, &f, sizeof(f)) != sizeof(f)) {
 		fail(s, "the search in the copy of the process did not come to its end");
 		return false;
 	}
+	for (uint64_t i = 0; i < f.ntracked && read(fd, &tracked, sizeof(tracked)) == sizeof(tracked); i++)
+		sampling_judge(s->sampling, tracked.addr, (enum verdict)tracked.verdict, s->loss.copied_ns);
 	if (f.result <= 0) {
 		fail(s, f.result == -ENODATA ? UNSEEN : "the blocks of the heap are not known");
 		return false;
 	}
-	for (uint64_t i = 0; i < f.n; i++) {
-		if (pread(fd, &b, sizeof(b), (off_t)(sizeof(f) + i * sizeof(b))) != sizeof(b) ||
+	for (uint64_t i = 0; i < f.nlost; i++) {
+		if (read(fd, &b, sizeof(b)) != sizeof(b) ||
 		    loss_add(out, b.addr, b.size) < 0) {
+			fail(s, "we are out of memory");
+			return false;
+		}
+	}
+	for (uint64_t i = 0; i < f.nmarked; i++) {
+		if (read(fd, &marked, sizeof(marked)) != sizeof(marked) ||
+		    addrmap_put(marks, marked.addr, &marked.mark) < 0) {
 			fail(s, "we are out of memory");
 			return false;
 		}
@@ -249,22 +293,28 @@ static void end_search(struct session *s)
 {
 	struct session_loss *l = &s->loss;
 	struct loss lost = { 0 };
-	const bool known = take_found(s, &lost);
+	struct addrmap marks;
+	bool known;
 
+	addrmap_init(&marks, sizeof(uint64_t));
+	known = take_found(s, &lost, &marks);
 	if (known && l->at_ns)
 		keep_latest(s, &lost);
 	if (l->for_probes) {
-		session_probes_found(s, known ? &lost : NULL);
+		const struct loss_copied copy = { l->copied_ns, &lost, &marks };
+
+		session_probes_found(s, known ? &copy : NULL);
 	} else if (known && !l->at_ns) {
 		l->before = lost;
 		l->at_ns = l->copied_ns;
-		return;
+		lost = (struct loss){ 0 };
 	} else if (known) {
 		learn_sizes(s, &lost);
 	} else {
 		l->again = false;
 		try_later(s);
 	}
+	addrmap_fini(&marks);
 	loss_fini(&lost);
 }
 
@@ -309,19 +359,39 @@ static void note_unknown(struct session *s, uint64_t t)
 		recorder_note(s->recorder, t, "what the whole process has lost is not known: %s", s->loss.why_not);
 }
 
-/* @all: what was lost since the first copy; @since: all that is lost. */
-static void end_probes(struct session *s, const struct loss *all, struct loss *since, uint64_t at_ns, uint64_t t)
+/* @memory: the last copy, in which the blocks that the probes have seen are looked at. 0 or -ENOMEM. */
+static int mark_all(struct session *s, const struct snapshot *memory, struct addrmap *marks)
 {
+	struct seen its = { .memory = memory };
+	int r = session_probes_each(s, see_marked, &its);
+
+	for (size_t i = 0; r == 0 && i < its.nmarked; i++)
+		r = addrmap_put(marks, its.marked[i].addr, &its.marked[i].mark);
+	free(its.marked);
+	return r;
+}
+
+/* @all: what was lost since the first copy; @since: all that is lost; @copy: the memory in which it is, or NULL. */
+static void end_probes(struct session *s, const struct loss *all, struct loss *since, uint64_t at_ns,
+		       const struct snapshot *copy, uint64_t t)
+{
+	struct addrmap marks;
 	struct loss_sum sum;
+	int r;
 
 	if (s->probes) {
+		addrmap_init(&marks, sizeof(uint64_t));
+		r = copy ? mark_all(s, copy, &marks) : 0;
+		s->tally->out_of_memory |= r < 0;
 		loss_between(&s->loss.then, since, &sum);
 		session_probes_end(s,
 				   &(struct session_probes_loss){
 					   .all = all, .since = since,
 					   .found = at_ns == s->loss.latest_ns,
-					   .since_us = (at_ns - s->loss.then_ns) / 1000, .at_ns = at_ns },
+					   .since_us = (at_ns - s->loss.then_ns) / 1000, .at_ns = at_ns,
+					   .marks = copy && r == 0 ? &marks : NULL },
 				   t);
+		addrmap_fini(&marks);
 	}
 	loss_fini(since);
 }
@@ -369,18 +439,21 @@ static bool tell_loss(struct session *s, struct loss *at_end, uint64_t at_ns, st
 			      "%" PRIu64 " more blocks to which nothing points do not count as lost: of their sizes "
 			      "too many were freed later, or something points to them again",
 			      sum.doubtful);
-	end_probes(s, at_end, &since, at_ns, t);
+	end_probes(s, at_end, &since, at_ns, copy, t);
 	return true;
 }
 
 static void tell_tracked(struct session *s, const struct seen *its, uint64_t t)
 {
 	char text[DURATION_TEXT];
+	uint64_t lost = 0;
 
+	for (size_t i = 0; i < its->n; i++)
+		lost += verdict_is_lost((enum verdict)its->tracked[i].verdict);
 	recorder_note(s->recorder, t,
 		      "at the end the process was stopped for %s and copied: %" PRIu64 " of %" PRIu64
 		      " tracked blocks are lost",
-		      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), its->lost, its->blocks);
+		      duration_format(s->snapshot->had.had_ns, text, sizeof(text)), lost, (uint64_t)its->n);
 }
 
 /* The process could not be copied at the end: what is known is as of the last copy before. */
@@ -399,7 +472,7 @@ void session_loss_end(struct session *s)
 {
 	const uint64_t t = recorder_time(s->recorder, s->end_ns);
 	struct loss at_end = { 0 };
-	struct seen its = { .session = s, .loss = &at_end };
+	struct seen its = { .loss = &at_end };
 	const struct verdict_snapshot_see see = { see_tracked, see_any, &its };
 	int r = 0;
 
@@ -409,7 +482,10 @@ void session_loss_end(struct session *s)
 	}
 	if (s->snapshot->state == SNAPSHOT_TAKEN) {
 		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see);
-		if (r >= 0 && its.blocks)
+		for (size_t i = 0; i < its.n; i++)
+			sampling_judge(s->sampling, its.tracked[i].addr, (enum verdict)its.tracked[i].verdict,
+				       s->snapshot->had.at_ns);
+		if (r >= 0 && its.n)
 			tell_tracked(s, &its, t);
 		if (r > 0 && s->loss.at_ns)
 			(void)tell_loss(s, &at_end, s->snapshot->had.at_ns, &s->snapshot->memory, t);
@@ -424,6 +500,7 @@ void session_loss_end(struct session *s)
 	if (r <= 0 && s->loss.latest_ns > s->loss.at_ns)
 		tell_latest(s, t);
 	note_unknown(s, t);
+	free(its.tracked);
 	loss_fini(&at_end);
 }
 

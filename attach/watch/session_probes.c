@@ -53,12 +53,17 @@ void session_probes_meanwhile(struct session *s)
 		loss_probes_meanwhile(s->probes);
 }
 
-void session_probes_found(struct session *s, const struct loss *lost)
+void session_probes_found(struct session *s, const struct loss_copied *copy)
 {
-	if (!lost)
+	if (!copy)
 		loss_probes_not_copied(s->probes);
 	else
-		s->tally->out_of_memory |= loss_probes_found(s->probes, lost, s->loss.copied_ns) < 0;
+		s->tally->out_of_memory |= loss_probes_found(s->probes, copy) < 0;
+}
+
+int session_probes_each(const struct session *s, int (*see)(void *ctx, taddr addr, uint64_t size), void *ctx)
+{
+	return s->probes ? loss_blocks_each(loss_probes_blocks(s->probes), see, ctx) : 0;
 }
 
 /* Why they are not to be had; NULL: nothing is known that bars them. */
@@ -124,6 +129,7 @@ static void note_windows(struct session *s, uint64_t seen, uint64_t lost, uint64
 
 void session_probes_end(struct session *s, const struct session_probes_loss *lost, uint64_t time_us)
 {
+	const struct loss_copied copy = { .at_ns = lost->at_ns, .lost = lost->all, .marks = lost->marks };
 	struct loss_blocks *b = s->probes ? loss_probes_blocks(s->probes) : NULL;
 	uint64_t nseen = 0, nlost = 0;
 	int r;
@@ -131,7 +137,7 @@ void session_probes_end(struct session *s, const struct session_probes_loss *los
 	if (!b)
 		return;
 	/* the last window lasted until the copy, in which these were lost */
-	r = lost->found ? 0 : loss_blocks_find_last(b, lost->all, lost->at_ns);
+	r = lost->found ? 0 : loss_blocks_find_last(b, &copy);
 	if (lost->found)
 		loss_blocks_found_last(b);
 	if (r == 0)

@@ -11,7 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/taddr.h"
+
+struct addrmap;
 struct loss;
+struct loss_copied;
 struct session;
 
 /* The process loses blocks of these usable sizes. false: there are no probes. */
@@ -29,8 +33,11 @@ void session_probes_meanwhile(struct session *s);
 /* It was made, and is searched: then session_probes_found follows. Or it could not be made. */
 void session_probes_copied(struct session *s, bool made);
 
-/* What is lost in it; NULL: that is not known. */
-void session_probes_found(struct session *s, const struct loss *lost);
+/* What it shows; NULL: that is not known. */
+void session_probes_found(struct session *s, const struct loss_copied *copy);
+
+/* All blocks whose content a copy is to show (loss_blocks_each). */
+int session_probes_each(const struct session *s, int (*see)(void *ctx, taddr addr, uint64_t size), void *ctx);
 
 /* The watch is over, and the process copied for the last time: the probes are taken out. */
 void session_probes_stop(struct session *s);
@@ -42,6 +49,7 @@ struct session_probes_loss {
 	const struct loss *since;	/* since the probes began: by size */
 	uint64_t since_us;		/* so long ago */
 	uint64_t at_ns;			/* when it was made */
+	const struct addrmap *marks;	/* as in struct loss_copied */
 };
 
 /* The sampler gets to know whose it is. */

@@ -204,11 +204,11 @@ bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out)
 	return true;
 }
 
-void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict)
+void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict, uint64_t at_ns)
 {
 	struct tracked_block *b = block_at(f, addr);
 
-	if (!b)
+	if (!b || b->birth_ns >= at_ns)
 		return;
 	b->flags &= ~(TRACKED_SEARCHED | TRACKED_LOST);
 	b->flags |= (verdict == VERDICT_UNKNOWN ? 0 : TRACKED_SEARCHED) |

@@ -105,10 +105,11 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
 /*
- * What the search in a copy says of the block at @addr, if one is tracked there; VERDICT_UNKNOWN: nothing points to it, but
- * not all was seen that may. over() gets that, if it is still the same then.
+ * What the search in a copy says of the block at @addr, if one is tracked there, and was at @at_ns, when the copy was made.
+ * VERDICT_UNKNOWN: nothing points to it, but not all was seen that may. over() gets what the last copy has shown, if it
+ * is still the same block then.
  */
-void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict);
+void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict, uint64_t at_ns);
 
 size_t block_poll_count(const struct block_poll *f);
 

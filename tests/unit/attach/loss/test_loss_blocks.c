@@ -14,6 +14,7 @@
 
 static struct loss_blocks b;
 static struct loss lost;
+static struct addrmap marks;	/* of blocks in the next copy */
 static uint64_t now_ns = 5000000000ull;
 
 static int begin(void **state)
@@ -22,6 +23,7 @@ static int begin(void **state)
 
 	(void)state;
 	loss_blocks_init(&b, sizes, 4);
+	addrmap_init(&marks, sizeof(uint64_t));
 	return 0;
 }
 
@@ -29,6 +31,7 @@ static int end(void **state)
 {
 	(void)state;
 	loss_blocks_fini(&b);
+	addrmap_fini(&marks);
 	loss_fini(&lost);
 	return 0;
 }
@@ -41,6 +44,19 @@ static void see(uint32_t number, taddr addr, uint64_t size)
 static void lose(taddr addr, uint64_t size)
 {
 	assert_int_equal(loss_add(&lost, addr, size), 0);
+}
+
+/* In the next copy the block has that content. */
+static void mark(taddr addr, uint64_t content)
+{
+	assert_int_equal(addrmap_put(&marks, addr, &content), 0);
+}
+
+/* The end of a window. */
+static void copied(void)
+{
+	assert_int_equal(loss_blocks_find(&b, &(struct loss_copied){ UINT64_MAX, &lost, &marks }), 0);
+	addrmap_clear(&marks);
 }
 
 static const struct loss_stack *of(uint32_t number)
@@ -71,7 +87,7 @@ static void the_last_owner_counts(void **state)
 		see(LEAKS, at, 24);
 		lose(at, 24);
 	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(LEAKS)->its.seen, 16);
 	assert_int_equal(of(LEAKS)->its.lost, 16);
@@ -89,10 +105,10 @@ static void only_the_next_copy_counts(void **state)
 	(void)state;
 	for (taddr at = 0x1000; at < 0x1100; at += 16)
 		see(FREES, at, 24);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	for (taddr at = 0x1000; at < 0x1100; at += 16)
 		lose(at, 24);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(FREES)->its.seen, 16);
 	assert_int_equal(of(FREES)->its.lost, 0);
@@ -104,7 +120,7 @@ static void what_was_dropped_is_not_known(void **state)
 	see(LEAKS, 0x1000, 24);
 	lose(0x1000, 24);
 	loss_blocks_drop(&b);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(LEAKS)->its.seen, 0);
 	assert_int_equal(of(LEAKS)->its.lost, 0);
@@ -120,7 +136,7 @@ static void a_block_of_another_size_is_another(void **state)
 	lose(0x1000, 16);
 	lose(0x2000, 72);
 	lose(0x3000, 1200);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(LEAKS)->its.lost, 1);
 	assert_int_equal(loss_blocks_least_request(24), 0);
@@ -140,7 +156,7 @@ static void few_prove_nothing(void **state)
 		see(OTHER, 0x2000 + 16 * i, 24);
 		lose(0x2000 + 16 * i, 24);
 	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(OTHER)->its.lost, 2);
 	assert_int_equal(of(OTHER)->its.blocks, 0);
@@ -157,7 +173,7 @@ static void a_part_of_all_is_its(void **state)
 		lose(0x1000 + 16 * i, 24);
 	for (taddr i = 0; i < 10; i++)
 		lose(0x9000 + 64 * i, 40);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(LEAKS)->its.blocks, 67);
 	assert_int_equal(of(LEAKS)->its.bytes, 1600);
@@ -173,7 +189,7 @@ static void two_are_found(void)
 		see(LEAKS, 0x1000 + 16 * i, 24);
 		lose(0x1000 + 16 * i, 24);
 	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 }
 
 /*
@@ -191,7 +207,7 @@ static void the_last_copy(void **state)
 		lose(0x1000 + 16 * i, 24);
 		lose(0x2000 + 16 * i, 24);
 	}
-	assert_int_equal(loss_blocks_find_last(&b, &lost, now_ns), 0);
+	assert_int_equal(loss_blocks_find_last(&b, &(struct loss_copied){ now_ns, &lost, &marks }), 0);
 	judge();
 	assert_int_equal(of(LEAKS)->its.lost, 4);
 	assert_int_equal(of(LEAKS)->its.seen, 4);
@@ -212,7 +228,7 @@ static void a_copy_that_was_the_last_one(void **state)
 		lose(0x1000 + 16 * i, 24);
 		lose(0x2000 + 16 * i, 24);
 	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	see(OTHER, 0x5000, 24);
 	loss_blocks_found_last(&b);
 	judge();
@@ -229,9 +245,9 @@ static void an_address_counts_once(void **state)
 	(void)state;
 	see(OTHER, 0x1000, 24);
 	lose(0x1000, 24);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	see(LEAKS, 0x1000, 24);
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	judge();
 	assert_int_equal(of(OTHER)->its.lost, 0);
 	assert_int_equal(of(OTHER)->back, 1);
@@ -246,12 +262,157 @@ static void what_comes_back_decides_nothing(void **state)
 		see(LEAKS, 0x1000 + 16 * i, 24);
 		lose(0x1000 + 16 * i, 24);
 	}
-	assert_int_equal(loss_blocks_find(&b, &lost, UINT64_MAX), 0);
+	copied();
 	lost.n = 8;
 	judge();
 	assert_int_equal(of(LEAKS)->its.lost, 8);
 	assert_int_equal(of(LEAKS)->back, 2);
 	assert_int_equal(of(LEAKS)->its.blocks, 0);
+}
+
+/* A window in which @n blocks are allocated, and are live at its end, each with a content of its own. */
+static void window_of(uint32_t number, taddr from, unsigned n)
+{
+	for (taddr at = from; at < from + n * 0x100; at += 0x100) {
+		see(number, at, 40);
+		mark(at, at | 1);
+	}
+	copied();
+}
+
+static void later_lost(taddr from, unsigned n, uint64_t content)
+{
+	for (taddr at = from; at < from + n * 0x100; at += 0x100) {
+		lose(at, 40);
+		mark(at, content ? content : at | 1);
+	}
+}
+
+/* Their holder goes only after the probes were out: they have the same content as before. */
+static void what_is_lost_later(void **state)
+{
+	(void)state;
+	window_of(LEAKS, 0x10000, 16);
+	later_lost(0x10000, 16, 0);
+	copied();
+	copied();
+	judge();
+	assert_true(of(LEAKS)->its.lost == 16 && of(LEAKS)->its.seen == 16 && of(LEAKS)->its.blocks == 16);
+}
+
+/* It is looked for until it is lost. */
+static void what_is_lost_much_later(void **state)
+{
+	(void)state;
+	window_of(LEAKS, 0x10000, 16);
+	later_lost(0x10000, 16, 0);
+	loss_fini(&lost);
+	copied();
+	later_lost(0x10000, 16, 0);
+	copied();
+	judge();
+	assert_int_equal(of(LEAKS)->its.blocks, 16);
+}
+
+/* The addresses are the leak's, but the blocks are others: their content is another. */
+static void others_got_the_addresses(void **state)
+{
+	(void)state;
+	window_of(FREES, 0x10000, 16);
+	later_lost(0x10000, 16, 77);
+	copied();
+	later_lost(0x10000, 16, 0);
+	copied();
+	judge();
+	assert_true(of(FREES)->its.lost == 0 && of(FREES)->its.blocks == 0 && of(FREES)->gone == 16);
+}
+
+/* One part in eight has the same content as before: by chance. */
+static void a_few_are_chance(void **state)
+{
+	(void)state;
+	window_of(FREES, 0x10000, 64);
+	later_lost(0x10000, 8, 0);
+	copied();
+	copied();
+	judge();
+	assert_true(of(FREES)->later == 8 && of(FREES)->gone == 56);
+	assert_true(of(FREES)->its.lost == 0 && of(FREES)->its.blocks == 0);
+}
+
+/* Of blocks with the same content it is not known which is which; nor of one whose content comes again. */
+static void alike_ones_are_not_known(void **state)
+{
+	(void)state;
+	for (taddr at = 0x10000; at < 0x11000; at += 0x100) {
+		see(LEAKS, at, 40);
+		mark(at, 5);
+	}
+	window_of(OTHER, 0x20000, 16);
+	for (taddr at = 0x30000; at < 0x31000; at += 0x100) {
+		see(FREES, at, 40);
+		mark(at, (at - 0x10000) | 1);
+	}
+	later_lost(0x20000, 0, 0);
+	copied();
+	for (taddr at = 0x10000; at < 0x11000; at += 0x100) {
+		lose(at, 40);
+		mark(at, 5);
+	}
+	later_lost(0x20000, 16, 0);
+	copied();
+	copied();
+	judge();
+	assert_true(of(LEAKS)->its.lost == 0 && of(OTHER)->its.lost == 0);
+}
+
+/* Seen being allocated again: it was freed. */
+static void an_address_that_is_allocated_again(void **state)
+{
+	(void)state;
+	window_of(FREES, 0x10000, 16);
+	for (taddr at = 0x10000; at < 0x11000; at += 0x100)
+		see(LEAKS, at, 40);
+	later_lost(0x10000, 16, 0);
+	copied();
+	copied();
+	judge();
+	assert_true(of(FREES)->its.lost == 0 && of(FREES)->gone == 16 && of(LEAKS)->its.lost == 16);
+}
+
+static int name_one(void *ctx, taddr addr, uint64_t size)
+{
+	uint64_t *sum = ctx;
+
+	*sum += addr + size;
+	return 0;
+}
+
+/* The content of blocks of the present window is asked for, and of those that may be lost later. */
+static void all_are_named(void **state)
+{
+	uint64_t sum = 0;
+
+	(void)state;
+	window_of(LEAKS, 0x10000, 1);
+	see(LEAKS, 0x20000, 24);
+	assert_int_equal(loss_blocks_each(&b, name_one, &sum), 0);
+	assert_int_equal(sum, 0x10000 + 40 + 0x20000 + 24);
+}
+
+/* Counts, lengths and flags may change; text and pointers tell blocks apart; zeros do not. */
+static void marks_of_contents(void **state)
+{
+	const uint64_t one[] = { 0x7f0012345678, 3, 0, 0x7f0012345600 }, counted[] = { 0x7f0012345678, 4, 0, 0x7f0012345600 },
+		       other[] = { 0x7f0012345678, 3, 0, 0x7f0012345601 }, moved[] = { 3, 0x7f0012345678, 0, 0x7f0012345600 },
+		       none[] = { 1, 2, 3, 0 };
+
+	(void)state;
+	assert_true(loss_mark(one, sizeof(one)) == loss_mark(counted, sizeof(counted)));
+	assert_true(loss_mark(one, sizeof(one)) != loss_mark(other, sizeof(other)));
+	assert_true(loss_mark(one, sizeof(one)) != loss_mark(moved, sizeof(moved)));
+	assert_int_equal(loss_mark(none, sizeof(none)), 0);
+	assert_int_equal(loss_mark(one, 0), 0);
 }
 
 int main(void)
@@ -267,6 +428,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_copy_that_was_the_last_one, begin, end),
 		cmocka_unit_test_setup_teardown(an_address_counts_once, begin, end),
 		cmocka_unit_test_setup_teardown(what_comes_back_decides_nothing, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_lost_later, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_lost_much_later, begin, end),
+		cmocka_unit_test_setup_teardown(others_got_the_addresses, begin, end),
+		cmocka_unit_test_setup_teardown(a_few_are_chance, begin, end),
+		cmocka_unit_test_setup_teardown(alike_ones_are_not_known, begin, end),
+		cmocka_unit_test_setup_teardown(an_address_that_is_allocated_again, begin, end),
+		cmocka_unit_test_setup_teardown(all_are_named, begin, end),
+		cmocka_unit_test(marks_of_contents),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -234,16 +234,19 @@ static void what_is_lost_is_counted(void **state)
 	assert_true(s.all[i].searched == 0 && s.all[i].lost == 0);
 	/* the poll keeps it, and knows no others */
 	assert_true(hit(i, 5, BEGIN));
-	block_poll_judge(poll, address(6), VERDICT_DEFINITE);
+	block_poll_judge(poll, address(6), VERDICT_DEFINITE, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
 	assert_false(b.searched);
-	block_poll_judge(poll, address(5), VERDICT_UNKNOWN);
+	block_poll_judge(poll, address(5), VERDICT_REACHABLE, BEGIN);	/* it was another block then */
+	block_poll_get(poll, 0, &b);
+	assert_false(b.searched);
+	block_poll_judge(poll, address(5), VERDICT_UNKNOWN, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
 	assert_true(b.unseen && !b.searched && !b.lost);
-	block_poll_judge(poll, address(5), VERDICT_REACHABLE);
+	block_poll_judge(poll, address(5), VERDICT_REACHABLE, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
 	assert_true(b.searched && !b.lost && !b.unseen);
-	block_poll_judge(poll, address(5), VERDICT_INDIRECT);
+	block_poll_judge(poll, address(5), VERDICT_INDIRECT, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
 	assert_true(b.searched && b.lost);
 }
