@@ -133,7 +133,11 @@ def test_traces(victim, watch, tmp_path):
     tell(target, BEFORE)
     w = watch("-p", target.pid, "--top", "0", "-o", tmp_path / "t.mmt", "--rotate", "64K").wait_watching()
     more = [order.split() for order in MEANWHILE if order.split()[0] in ("lose", "keep", "chain")]
-    tell(target, [f"{name} {int(n) * 1000}" for name, n in more])
+    *first, last = [f"{name} {int(n) * 1000}" for name, n in more]
+    tell(target, first)
+    # a piece ends when enough of it is written: what follows is in the next one
+    wait_for(lambda: sum(path.stat().st_size for path in tmp_path.glob("t.*.mmt")) > 64 << 10, "it is written")
+    tell(target, [last])
     live = w.finish()
     target.end()
     pieces = sorted(tmp_path.glob("t.*.mmt"))
