@@ -51,6 +51,7 @@ struct loss_probes {
 	size_t searched;		/* modules */
 	uint32_t nsites;		/* probed now: the numbers below that */
 	uint64_t took_ns, unaccounted;	/* what the probes have cost; runs of their programs without a record; so far */
+	uint64_t copy_ns;		/* what it will cost to copy the process */
 	uint64_t unnoted_ns, noted_ns;	/* of their cost; when it was noted last */
 	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
@@ -391,10 +392,17 @@ static void give_up(struct loss_probes *p, int err)
 	loss_blocks_drop(&p->blocks);
 }
 
-/* What the last ten seconds leave of the budget. */
+void loss_probes_copy_costs(struct loss_probes *p, uint64_t ns)
+{
+	p->copy_ns = ns;
+}
+
+/* What the last ten seconds leave of the budget, and the copy at the window's end. */
 static uint64_t room_ns(const struct loss_probes *p)
 {
-	return atomic_load(&p->of.keeper->shared->budget.room_ns);
+	const uint64_t room = atomic_load(&p->of.keeper->shared->budget.room_ns);
+
+	return room > p->copy_ns ? room - p->copy_ns : 0;
 }
 
 static void begin_window(struct loss_probes *p)

@@ -54,6 +54,9 @@ void loss_probes_close(struct loss_probes *p);	/* NULL is fine */
 /* Probes are made, as it is time, and what they have recorded is read. Returns when it is time again. */
 uint64_t loss_probes_turn(struct loss_probes *p, uint64_t now_ns);
 
+/* What it will cost to copy the process at a window's end: the window leaves that. */
+void loss_probes_copy_costs(struct loss_probes *p, uint64_t ns);
+
 /* A window is over: copy the process. */
 bool loss_probes_wants_copy(const struct loss_probes *p);
 

@@ -12,6 +12,7 @@
 #define RESERVE_PART 4
 /* and so much of it must be left when the probes are out, else the copy is not affordable */
 #define OVERDRAFT_PART 8
+#define ROOM_PART 5	/* of the limit: a window that may cost less sees too little */
 /* a window begins within so much time after it may, on average; within twice as much for sure */
 #define SPREAD_NS 3000000000ull
 
@@ -71,7 +72,7 @@ bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, 
 		return false;
 	left = left_ns(w, now->now_ns);
 	w->allowed_ns = room_ns < left ? room_ns : left;
-	if (left < w->limit_ns / 4 * 3 || w->allowed_ns < w->limit_ns / 2) {
+	if (left < w->limit_ns / 4 * 3 || w->allowed_ns < w->limit_ns / ROOM_PART) {
 		w->next_ns = now->now_ns + ASK_AGAIN_NS;
 		return false;
 	}

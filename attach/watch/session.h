@@ -20,6 +20,7 @@
 #include "attach/events/processes.h"
 #include "attach/rules/rulefile.h"
 #include "attach/snapshot/awake.h"
+#include "attach/watch/session_share.h"
 #include "attach/target/spawn.h"
 #include "attach/watch/attached.h"
 #include "attach/watch/freed_sizes.h"
@@ -72,6 +73,7 @@ struct session {
 	struct awake awake;		/* the threads of the process, for pauses of a watch with a budget */
 	struct loss_probes *probes;	/* while the code is looked for that loses blocks; else NULL */
 	bool probing;			/* a part of the budget is for these */
+	struct session_share share;
 	int signals;
 	struct {
 		int control;		/* the socket for its user's requests, or -1 (gdb.h) */

@@ -332,6 +332,17 @@ static bool is_time(const struct session *s, uint64_t now_ns)
 	       session_verdicts_wanted(s);
 }
 
+/* Will the process be copied within ten seconds, as far as is known? */
+static bool is_copied_soon(const struct session *s, uint64_t now_ns)
+{
+	const struct session_loss *l = &s->loss;
+	const uint64_t then_ns = now_ns + SESSION_SHARE_NS;
+
+	return !s->member && session_verdicts_wanted(s) &&
+	       (!is_left(s, now_ns, SESSION_SHARE_NS) ||
+		(!l->again && !s->opt->program && is_left(s, now_ns, LEFT_NS) && l->next_ns && l->next_ns < then_ns));
+}
+
 void session_loss_tick(struct session *s, uint64_t now_ns)
 {
 	bool second;
@@ -339,6 +350,8 @@ void session_loss_tick(struct session *s, uint64_t now_ns)
 	/* so that it is known how they work when a copy is to be made */
 	if (s->sampling && !s->awake.at_ns)
 		(void)!awake_look(&s->awake, s->at.target.pid, now_ns);
+	if (s->sampling && s->watch.end == WATCH_GOES_ON && session_share_set(s, is_copied_soon(s, now_ns)) < 0)
+		log_verbose("the keeper does not answer what part of the budget samples have");
 	if (s->loss.searching && interim_ready(&s->loss.search))
 		end_search(s);
 	if (s->loss.searching || !is_time(s, now_ns))

@@ -14,18 +14,6 @@
 #include "base/duration.h"
 #include "base/log.h"
 
-#define PROBES_PART 3		/* of a budget, two parts in so many: they see a hundred times as many calls as stops do */
-#define LIMIT_NS 1000000000ull
-
-/* The rest of the budget is for samples. 0 or -errno. */
-static int share(struct session *s, uint32_t samples_ppm)
-{
-	const int64_t r = link_call(&s->at.link, COMMAND_SHARE, samples_ppm, 0, LIMIT_NS);
-
-	sampling_share(s->sampling, samples_ppm);
-	return r < 0 ? (int)r : 0;
-}
-
 uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy)
 {
 	const uint64_t next_ns = loss_probes_turn(s->probes, now_ns);
@@ -33,8 +21,9 @@ uint64_t session_probes_turn(struct session *s, uint64_t now_ns, bool *copy)
 	*copy = loss_probes_wants_copy(s->probes);
 	if (next_ns == UINT64_MAX && loss_probes_are_over(s->probes) && s->probing) {
 		s->probing = false;
-		(void)share(s, s->opt->budget_ppm);
+		(void)!session_share_set(s, false);
 	}
+	loss_probes_copy_costs(s->probes, s->share.pause_ns);
 	sampling_probed(s->sampling, loss_probes_are_there(s->probes), now_ns);
 	return next_ns;
 }
@@ -78,10 +67,9 @@ static const char *bars(const struct session *s)
 
 bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 {
-	const uint32_t samples_ppm = s->opt->budget_ppm / PROBES_PART;
 	const struct loss_probes_of of = {
 		.pid = s->at.target.pid, .keeper = &s->at.link, .planting = s->planting, .backtrace = s->backtrace,
-		.ppm = s->opt->budget_ppm - samples_ppm,
+		.ppm = session_share_of_probes(s),
 	};
 	const char *barred = bars(s);
 	char why[256] = "";
@@ -96,12 +84,12 @@ bool session_probes_begin(struct session *s, const uint64_t *sizes, size_t n)
 		return false;
 	}
 	s->probing = true;
-	r = share(s, samples_ppm);
+	r = session_share_set(s, true);
 	if (r < 0) {
 		log_verbose("no probes, as the keeper does not answer: %s", strerror(-r));
 		loss_probes_stop(s->probes);
 		s->probing = false;
-		(void)!share(s, s->opt->budget_ppm);
+		(void)!session_share_set(s, false);
 	}
 	return r == 0;
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +16,6 @@
 #include "attach/watch/session.h"
 #include "base/log.h"
 
-#define SHORTER 0.9	/* than a pause that would cost too much */
 #define FIRST_PART 5	/* of what is left, while the watch goes on: the first time, */
 #define LATER_PART 2	/* and later */
 
@@ -118,36 +116,18 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 }
 
 /*
- * How long a pause may be that costs no more than @room_ns: of threads that sleep it costs a part, which is the larger,
- * the longer it is.
- */
-static double longest_pause(struct session *s, double room_ns)
-{
-	struct shared *sh = s->at.link.shared;
-	const double threads = (double)atomic_load(&sh->threads);
-	double pause_ns = room_ns;
-	uint32_t ppm;
-
-	/* if they cannot be looked at, all count */
-	(void)!awake_look(&s->awake, s->at.target.pid, link_clock_ns());
-	while ((ppm = awake_part(&s->awake, (uint64_t)pause_ns)),
-	       pause_ns * fmax(threads * ppm / AWAKE_ALL, 1) > room_ns && pause_ns > 1)
-		pause_ns *= SHORTER;
-	atomic_store(&sh->budget.asleep_ppm, ppm);
-	return pause_ns;
-}
-
-/*
  * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
- * watch goes on, a part of that: samples need the rest, and so does another pause at its end, which may come at any
- * moment. The first time a small part, as a full token bucket of the samples is only a third of what is left then.
+ * watch goes on, a part of that, unless samples have left what a pause needs: they need the rest, and so does another
+ * pause at its end, which may come at any moment. The first time a small part, as a full token bucket of the samples is only
+ * a third of what is left then.
  */
 static uint64_t left_for_pause(struct session *s)
 {
 	const double room_ns = (double)atomic_load(&s->at.link.shared->budget.room_ns) * 0.9;
-	const int part = s->watch.end != WATCH_GOES_ON ? 1 : s->loss.at_ns ? LATER_PART : FIRST_PART;
+	const int part = s->watch.end != WATCH_GOES_ON || session_share_is_kept(s) ? 1 :
+			 s->loss.at_ns ? LATER_PART : FIRST_PART;
 
-	return (uint64_t)longest_pause(s, room_ns / part) + 1;
+	return (uint64_t)session_share_longest(s, room_ns / part) + 1;
 }
 
 /* Stop the target, copy it, resume it. */
@@ -162,6 +142,9 @@ static bool take_snapshot(struct session *s, bool (*meanwhile)(void *ctx))
 	};
 
 	stop_and_copy(s, &wish);
+	if (s->opt->budget_ppm)
+		session_share_learn(s, s->snapshot->had.had_ns > s->snapshot->had.expected_ns ? s->snapshot->had.had_ns :
+											      s->snapshot->had.expected_ns);
 	if (s->snapshot->state == SNAPSHOT_TAKEN)
 		return true;
 	if (s->opt->verdicts == VERDICTS_YES)

@@ -11,19 +11,20 @@
 /* A thread cache: the bytes that it has, by its own count. */
 #define CACHE_SIZE 4096u
 
-/* The list that begins with @at: of span @p, or of spans of class @class (@p NULL). Returns its length. */
-static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, unsigned class, taddr at,
-		       taddr from)
+/*
+ * The list that begins with @at: of span @p, or of a class (@p NULL). Returns its length. A list of a class may have
+ * blocks of others: C++'s operator delete(p, size) is believed, and programs have mistakes.
+ */
+static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, taddr at, taddr from)
 {
 	uint64_t n = 0, i;
 
 	while (at) {
 		const struct tcmalloc_span *in = tcmalloc_block_at(g, at, &i);
 
-		if (!in || in->class != class || (p && in != p)) {
+		if (!in || (p && in != p)) {
 			census_doubt(g->c, g->at_work, from,
-				     "corrupt: a list of free blocks leads from here to what is none of its class ("
-				     PRItaddr ")", at);
+				     "corrupt: a list of free blocks leads from here to what is none (" PRItaddr ")", at);
 			return n;
 		}
 		if (!tcmalloc_mark_free(g, in, i)) {
@@ -56,7 +57,7 @@ static void take_span(struct tcmalloc *g, const struct tcmalloc_span *p)
 	uint64_t n = 0;
 
 	if (p->used) {
-		n = follow(g, p, p->class, p->objects, p->at);
+		n = follow(g, p, p->objects, p->at);
 		if (n + p->used != p->blocks)
 			census_doubt(g->c, g->at_work, p->at,
 				     "corrupt: a span counts %u blocks in use, and its list leaves %lu",
@@ -82,7 +83,7 @@ static void take_central(struct tcmalloc *g, unsigned class)
 	}
 	for (unsigned i = 0; i < used; i++) {
 		const taddr chain = at + TCMALLOC_CHAINS + 16 * i;
-		const uint64_t length = follow(g, NULL, class, tcmalloc_word_or_0(g, chain), chain);
+		const uint64_t length = follow(g, NULL, tcmalloc_word_or_0(g, chain), chain);
 
 		if (length != g->classes[class].batch)
 			census_doubt(g->c, g->at_work, chain, "corrupt: a chain in a transfer cache has %lu blocks",
@@ -106,7 +107,7 @@ static void take_cache(struct tcmalloc *g, struct tcmalloc_cache *c)
 
 	for (unsigned i = 1; i < g->nclasses; i++) {
 		const taddr list = at + i * TCMALLOC_LIST_BYTES;
-		const uint64_t n = follow(g, NULL, i, tcmalloc_word_or_0(g, list), list);
+		const uint64_t n = follow(g, NULL, tcmalloc_word_or_0(g, list), list);
 
 		count(&g->c->arenas->tcache, n, g->classes[i].size);
 		bytes += n * g->classes[i].size;
