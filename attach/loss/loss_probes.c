@@ -218,7 +218,7 @@ static int plan_in(struct loss_probes *p, const struct module *m)
 		if (its->kind == PLAN_RETURNS && is_wanted(plan, its->rule)) {
 			r = add_planned(p, m, its);
 		} else if (is_unseen(p, its)) {
-			log_verbose("%s in %s cannot be probed", its->function, m->name);
+			log_verbose("%s in %s cannot be probed: %s", its->function, m->name, its->reason);
 			r = -EOPNOTSUPP;
 		}
 	}

@@ -8,7 +8,7 @@
 #define LONGEST_NS 10000000000ull	/* of a window: what is lost in one copy is confirmed by a later one */
 #define ASK_AGAIN_NS 500000000ull
 #define COPYING_NS 20000000ull	/* until it is known how long it takes */
-/* one part in so many of the limit is not used up by a window: the process is to be copied; */
+/* one part in so many of what it may cost is not used up by a window: until its probes are out some time passes; */
 #define RESERVE_PART 4
 /* and so much of it must be left when the probes are out, else the copy is not affordable */
 #define OVERDRAFT_PART 8
@@ -101,7 +101,7 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 
 	spend(w, now_ns, ns);
 	w->looked_ns = now_ns;
-	left = (double)window_left_ns(w, now_ns) - (double)w->limit_ns / RESERVE_PART - rate * (double)w->copying_ns;
+	left = (double)window_left_ns(w, now_ns) - (double)w->allowed_ns / RESERVE_PART - rate * (double)w->copying_ns;
 	if (left <= 0 || now_ns - w->opened_ns >= LONGEST_NS) {
 		w->over_ns = now_ns;
 		return true;
@@ -117,7 +117,7 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
 	spend(w, now_ns, ns);
-	return window_left_ns(w, now_ns) < w->limit_ns / OVERDRAFT_PART;
+	return window_left_ns(w, now_ns) < w->allowed_ns / OVERDRAFT_PART;
 }
 
 void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns)

@@ -132,15 +132,16 @@ static void only_where_there_is_room(void **state)
 
 	(void)state;
 	loss_windows_init(&w, PPM, &(struct loss_clocks){ START, 7 * S });
-	assert_false(loss_windows_begins(&w, &now, 30 * MS));
+	assert_false(loss_windows_begins(&w, &now, 15 * MS));
 	assert_true(w.next_ns > now.now_ns && !w.ready_ns);
-	/* of 100 ms others leave 60: a quarter of the limit is kept for the copy, and so 35 are for the window */
+	/* of 100 ms others leave 60: a quarter of that is kept, and so 45 are for the window */
 	w.next_ns = 0;
 	(void)loss_windows_begins(&w, &now, 60 * MS);
 	assert_true(w.ready_ns);
 	loss_windows_open(&w, now.now_ns);
 	assert_false(loss_windows_spend(&w, now.now_ns + S, 30 * MS));
-	assert_true(loss_windows_spend(&w, now.now_ns + 2 * S, 6 * MS));
+	assert_false(loss_windows_spend(&w, now.now_ns + 2 * S, 14 * MS));
+	assert_true(loss_windows_spend(&w, now.now_ns + 3 * S, 2 * MS));
 }
 
 /* Until the probes are out, a part more may be spent than a window uses up. */
