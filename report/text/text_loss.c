@@ -19,7 +19,7 @@ static double lost_part(const struct summary_sample *its)
 }
 
 /*
- * Blocks a minute that the groups which leak lose, as far as their tracked blocks show it; @may: others have lost some,
+ * Bytes a minute that the groups which leak lose, as far as their tracked blocks show it; @may: others have lost some,
  * too. @low: the lower ends of their intervals.
  */
 static double explained(const struct summary *s, bool low, bool *may)
@@ -33,18 +33,18 @@ static double explained(const struct summary *s, bool low, bool *may)
 		if (!its)
 			continue;
 		if (its->by_probes)
-			sum += low ? its->kept_blocks.low : its->kept_blocks.value;
+			sum += low ? its->kept_bytes.low : its->kept_bytes.value;
 		else if (its->survival.kind == SURVIVAL_STAYS)
-			sum += (low ? its->kept_blocks.low : its->kept_blocks.value) * lost_part(its);
+			sum += (low ? its->kept_bytes.low : its->kept_bytes.value) * lost_part(its);
 		else
 			*may |= its->lost || its->probed_lost;
 	}
 	return sum;
 }
 
-static double blocks_a_minute(const struct summary_budget *b)
+static double bytes_a_minute(const struct summary_budget *b)
 {
-	return (double)b->loss.blocks * 60 / b->loss_s;
+	return (double)b->loss.bytes * 60 / b->loss_s;
 }
 
 /* What groups explain that are not shown is not known. */
@@ -59,13 +59,13 @@ bool text_loss_is_explained(const struct summary *s)
 	bool may;
 
 	return b->told && b->loss_s > 0 && b->loss.blocks && all_are_shown(s) &&
-	       explained(s, true, &may) >= ALL_LOW * blocks_a_minute(b);
+	       explained(s, true, &may) >= ALL_LOW * bytes_a_minute(b);
 }
 
 static void put_explained(struct strbuf *sb, const struct summary *s)
 {
 	bool may;
-	const double share = explained(s, false, &may) / blocks_a_minute(&s->run.budget);
+	const double share = explained(s, false, &may) / bytes_a_minute(&s->run.budget);
 
 	if (share >= ALL)
 		strbuf_puts(sb, "; the groups that leak explain about all of it");

@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#define EACH 40	/* bytes a block */
+
 static struct summary_sample sample;
 static struct summary s;
 
@@ -35,7 +37,7 @@ static void add(double blocks, uint64_t lost)
 	struct summary_frame frame = { .pc = 1, .function = "get" };
 
 	sample = (struct summary_sample){
-		.survival = { .kind = SURVIVAL_STAYS }, .kept_blocks = { .value = blocks }, .searched = 10,
+		.survival = { .kind = SURVIVAL_STAYS }, .kept_bytes = { .value = EACH * blocks }, .searched = 10,
 		.lost = lost,
 	};
 	summary_add_group(&s, &(struct summary_group){ .stack = { &frame, 1 } });
@@ -86,7 +88,7 @@ static void all_was_seen(void **state)
 	(void)state;
 	add(450, 10);
 	assert_line(LOST "the groups that leak explain about 75% of it\n");
-	sample.kept_blocks.value = 570;
+	sample.kept_bytes.value = EACH * 570;
 	assert_line(LOST "the groups that leak explain about all of it\n");
 }
 
@@ -105,9 +107,9 @@ static void what_is_explained(void **state)
 {
 	(void)state;
 	add(600, 10);
-	sample.kept_blocks.low = 440;
+	sample.kept_bytes.low = EACH * 440;
 	assert_false(text_loss_is_explained(&s));
-	sample.kept_blocks.low = 460;
+	sample.kept_bytes.low = EACH * 460;
 	assert_true(text_loss_is_explained(&s));
 	s.filters = "--focus x";
 	assert_false(text_loss_is_explained(&s));
