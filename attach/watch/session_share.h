@@ -20,11 +20,14 @@
 struct session;
 
 struct session_share {
-	uint32_t samples_ppm;		/* as the keeper has been told; 0: all */
+	uint32_t samples_ppm;		/* as the keeper knows it; 0: all */
 	uint64_t pause_ns;		/* of thread time, that the next pause will cost; 0: not known */
 };
 
-/* The longest pause that costs no more than @room_ns: where threads sleep it costs a part, which is the larger, the longer it is. */
+/*
+ * The longest pause that costs no more than @room_ns: of threads that sleep it costs a part, which is the larger, the
+ * longer it is.
+ */
 double session_share_longest(struct session *s, double room_ns);
 
 /* A pause of @pause_ns was made, or is expected to be needed. */
