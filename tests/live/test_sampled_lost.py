@@ -63,6 +63,19 @@ def test_a_pause_that_the_budget_does_not_leave(victim):
     assert "and the budget leaves" in note and not notes(report, PAUSED)
 
 
+@pytest.mark.alone
+def test_a_pause_for_which_samples_leave_room(victim):
+    """Samples spend all of a budget. A pause of a large process, of 20 ms and more, needs a good part of it: for ten
+    seconds before it they spend less."""
+    target = victim("sampled", "-m", "96", "-k", "differ")
+    report = watch_for(target, budget="1%", seconds=27)
+    assert_untouched(target)
+    budget = report["run"]["budget"]
+    assert budget["worst_ten_seconds"] <= budget["promise"], budget
+    assert len(notes(report, PAUSED)) == 1, report["notes"]
+    assert budget["loss"]["blocks"], (budget, report["notes"])
+
+
 def test_a_report_on_the_way_has_none(victim):
     """Nor does it say how to get some: what SIGUSR1 makes has none, either."""
     target = victim("leaky_service")

@@ -14,6 +14,7 @@
  *	-w		the leak of 160 bytes lies behind the wrapper
  *	-k KIND		how blocks begin: alike, differ, or mixed (by site)
  *	-u		live blocks are written to now and then
+ *	-m MIB		of memory besides, which takes time to copy
  *
  *	truth		of each site: allocations, frees, what is live; and what malloc itself has in use
  *	pairs		{"pairs", "now_ns", and of all working: "wall_ns", "cpu_ns", "waited_ns", "stood_ns",
@@ -478,9 +479,19 @@ static void wrap_leak(void)
 	}
 }
 
+/* Not by malloc, in which nothing but the sites' blocks is to be. */
+static void use_memory(size_t bytes)
+{
+	char *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		victim_die("mmap");
+	memset(at, 1, bytes);
+}
+
 static bool parse(int argc, char **argv)
 {
-	for (int c; (c = getopt(argc, argv, "t:r:fb:i:d:s:wk:u")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "t:r:fb:i:d:s:wk:um:")) != -1;) {
 		switch (c) {
 		case 't': opt.threads = (unsigned)atoi(optarg); break;
 		case 'r': opt.rate = (unsigned)atoi(optarg); break;
@@ -492,6 +503,7 @@ static bool parse(int argc, char **argv)
 		case 'w': wrap_leak(); break;
 		case 'k': opt.begin = optarg; break;
 		case 'u': opt.touched = true; break;
+		case 'm': use_memory((size_t)atoi(optarg) << 20); break;
 		default: return false;
 		}
 	}
