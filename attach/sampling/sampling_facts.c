@@ -8,7 +8,6 @@
 #include "attach/target/linker.h"
 
 #define NOTED_MOVING_NS 1000000000ull
-#define UNSEEN_PART 10
 
 static uint32_t family_of(const struct sampling_sites *sites, const struct sampling_stack *stack)
 {
@@ -84,8 +83,8 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		.missed = sums->missed, .stood_us = sums->stood_us,
 	};
 	its.losing = stack->losing;
-	/* what has the addresses of blocks that were handed on is others'; and a few that are reachable say nothing of the rest */
-	if (!stack->handed_on && stack->unseen <= stack->searched / UNSEEN_PART) {
+	/* what has the addresses of blocks that were handed on is others'; and some that are reachable say nothing of the rest */
+	if (!stack->handed_on && (stack->lost || stack->unjudged <= stack->searched)) {
 		its.searched = stack->searched;
 		its.lost = stack->lost;
 	}

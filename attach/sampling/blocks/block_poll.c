@@ -87,8 +87,7 @@ static void describe(const struct tracked_block *b, struct tracked *out)
 		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
 		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
 		.doubtful = b->flags & TRACKED_DOUBTFUL, .searched = b->flags & TRACKED_SEARCHED,
-		.lost = (b->flags & TRACKED_LOST) && b->flags & TRACKED_SEARCHED,
-		.unseen = (b->flags & TRACKED_LOST) && !(b->flags & TRACKED_SEARCHED),
+		.lost = b->flags & TRACKED_LOST,
 		.ended_ns = b->flags & TRACKED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
@@ -211,8 +210,8 @@ void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict, ui
 	if (!b || b->birth_ns >= at_ns)
 		return;
 	b->flags &= ~(TRACKED_SEARCHED | TRACKED_LOST);
-	b->flags |= (verdict == VERDICT_UNKNOWN ? 0 : TRACKED_SEARCHED) |
-		    (verdict == VERDICT_UNKNOWN || verdict_is_lost(verdict) ? TRACKED_LOST : 0);
+	if (verdict != VERDICT_UNKNOWN)
+		b->flags |= TRACKED_SEARCHED | (verdict_is_lost(verdict) ? TRACKED_LOST : 0);
 }
 
 size_t block_poll_count(const struct block_poll *f)

@@ -58,7 +58,7 @@ struct tracked {
 	/* at one of these looks, only words were the same that do not tell blocks of this stack apart */
 	bool alike;
 	bool doubtful;			/* it may be another block */
-	bool searched, lost, unseen;	/* block_poll_judge */
+	bool searched, lost;		/* block_poll_judge */
 };
 
 struct block_poll_sums {

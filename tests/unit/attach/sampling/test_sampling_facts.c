@@ -182,22 +182,27 @@ static void what_became_of_its_blocks(void **state)
 }
 
 /* The trap was planted for eight seconds from 10 s on, and always from 100 s on. */
-/* Where not all was seen that may point to blocks, a few that are reachable say nothing of the others. */
+/* Of less than half of them it is known that they are reachable: that says nothing of the others. But what is lost is. */
 static void what_was_found_reachable(void **state)
 {
 	const struct tracked reachable = { .birth_ns = BEGIN, .seen_ns = BEGIN, .searched = true },
-			     unseen = { .birth_ns = BEGIN, .seen_ns = BEGIN, .unseen = true };
+			     lost = { .birth_ns = BEGIN, .seen_ns = BEGIN, .searched = true, .lost = true },
+			     unjudged = { .birth_ns = BEGIN, .seen_ns = BEGIN };
 
 	(void)state;
 	see(1);
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 3; i++) {
 		sampling_stacks_over(&stacks, &reachable, FATE_SAME, BEGIN);
-	sampling_stacks_over(&stacks, &unseen, FATE_SAME, BEGIN);
+		sampling_stacks_over(&stacks, &unjudged, FATE_SAME, BEGIN);
+	}
 	tell(10, 1000, true);
-	assert_int_equal(told()->searched, 10);
-	sampling_stacks_over(&stacks, &unseen, FATE_SAME, BEGIN);
+	assert_int_equal(told()->searched, 3);
+	sampling_stacks_over(&stacks, &unjudged, FATE_SAME, BEGIN);
 	tell(11, 1001, true);
 	assert_int_equal(told()->searched, 0);
+	sampling_stacks_over(&stacks, &lost, FATE_SAME, BEGIN);
+	tell(12, 1002, true);
+	assert_true(told()->searched == 4 && told()->lost == 1);
 }
 
 static void how_long_it_was_watched_of_late(void **state)

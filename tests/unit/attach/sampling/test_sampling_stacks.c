@@ -242,10 +242,10 @@ static void what_is_lost_is_counted(void **state)
 	assert_false(b.searched);
 	block_poll_judge(poll, address(5), VERDICT_UNKNOWN, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
-	assert_true(b.unseen && !b.searched && !b.lost);
+	assert_true(!b.searched && !b.lost);
 	block_poll_judge(poll, address(5), VERDICT_REACHABLE, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
-	assert_true(b.searched && !b.lost && !b.unseen);
+	assert_true(b.searched && !b.lost);
 	block_poll_judge(poll, address(5), VERDICT_INDIRECT, BEGIN + 1);
 	block_poll_get(poll, 0, &b);
 	assert_true(b.searched && b.lost);
