@@ -280,7 +280,7 @@ static void drop_chances(struct loss_blocks *b)
 	for (size_t i = 0; i < b->nfound; i++) {
 		const struct loss_stack *stack = &b->stacks[b->found[i].stack];
 
-		if (!b->found[i].later || stack->later >= (stack->later + stack->gone) / LATER_PART)
+		if (!b->found[i].later || stack->later * LATER_PART >= stack->later + stack->gone)
 			b->found[kept++] = b->found[i];
 	}
 	b->nfound = kept;

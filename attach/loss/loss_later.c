@@ -6,12 +6,26 @@
 
 #define MARKS_MOST 1000000u	/* then no more blocks are kept */
 #define SMALL 65536u
+#define HIGH_LEAST 0x1000u	/* upper half of a pointer: heaps and mappings of a process */
+#define HIGH_MOST 0x7fffu
 
 /* FNV-1a, by words */
 #define HASH_FIRST 0xcbf29ce484222325ull
 #define HASH_TIMES 0x100000001b3ull
 
-uint64_t loss_mark(const void *bytes, size_t n)
+/* What tells blocks apart in a word: a pointer, a text, or a half of it that is no small number. */
+static uint64_t telling(uint64_t word, taddr addr, uint64_t size)
+{
+	const uint64_t high = word >> 32, low = word & UINT32_MAX;
+
+	if (word - addr < size)
+		return 0;
+	if (high >= HIGH_LEAST && high <= HIGH_MOST)
+		return word;
+	return (high < SMALL ? 0 : high << 32) | (low < SMALL ? 0 : low);
+}
+
+uint64_t loss_mark(taddr addr, uint64_t size, const void *bytes, size_t n)
 {
 	uint64_t hash = HASH_FIRST, word;
 	bool any = false;
@@ -19,8 +33,9 @@ uint64_t loss_mark(const void *bytes, size_t n)
 	n = n < LOSS_MARK_BYTES ? n : LOSS_MARK_BYTES;
 	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
 		memcpy(&word, (const char *)bytes + i, sizeof(word));
-		any |= word >= SMALL;
-		hash ^= word < SMALL ? 0 : word;
+		word = telling(word, addr, size);
+		any |= word != 0;
+		hash ^= word;
 		hash *= HASH_TIMES;
 		hash ^= hash >> 32;
 	}

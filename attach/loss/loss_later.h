@@ -4,9 +4,10 @@
  * configuration, when it is read again; of objects, when these are collected.
  *
  * Allocations are not seen any more by then, so what has such a block's address in a later copy may be another block. It is
- * the same if it has the same content, and no other block that was ever seen had that: its mark, of its first words.
- * Small numbers do not count: they are lengths, flags, and counts of references, which change. If a block's content has
- * changed, it may have been freed, and is not kept any longer.
+ * the same if it has the same content, and no other recorded block had that at the end of a window: its mark, of its first
+ * words. Small numbers do not count: they are lengths, flags, and counts of references, which change. Nor do pointers into
+ * the block itself: any block of its kind has the same ones at that address. If a block's content has changed, it may have
+ * been freed, and is not kept any longer.
  *
  * A few may be the same by chance, where a program does the same again and again: so the blocks of a stack are only lost
  * in this way if that became of a good part of those whose fate is known. Pure.
@@ -24,8 +25,8 @@
 
 #define LOSS_MARK_BYTES 256u
 
-/* Of a block's first bytes, LOSS_MARK_BYTES at most; 0: they tell it from no other. */
-uint64_t loss_mark(const void *bytes, size_t n);
+/* Of the block of @size bytes at @addr by its first @n, LOSS_MARK_BYTES at most; 0: they tell it from no other. */
+uint64_t loss_mark(taddr addr, uint64_t size, const void *bytes, size_t n);
 
 struct loss_later {
 	struct addrmap blocks;		/* address -> struct loss_later_block */

@@ -21,10 +21,12 @@
 
 #define NOTE_NS 1000000000ull		/* what a long window costs is noted so often, */
 #define NOTE_LIMIT_NS 200000000ull	/* and the keeper has so long to take note */
+#define UNNOTED_PART 100u		/* of the limit, when the process is about to be copied */
 #define FAILED_MOST 3			/* windows in a row without a copy: then there are no more */
 #define SLICE_BYTES 32768u		/* of a stack, at most: to copy them takes the thread's time, and space */
 #define READ_NS 2000000u		/* records are read for so long; then what the window costs is looked at again */
 #define LEASE_NS 250000000ull		/* if we do not go on for so long, the probes go by themselves */
+#define WAITED_NS 25000000000ull	/* for a window: the budget does not leave one, and that counts as one in vain */
 #define NEVER_NS UINT64_MAX
 
 struct planned {
@@ -56,6 +58,7 @@ struct loss_probes {
 	struct uprobe_lease lease;	/* of the present window */
 	enum loss_probes_state state;
 	unsigned failed;		/* windows in a row without a copy */
+	uint64_t rested_ns;		/* since when there was none */
 	bool missed;			/* an allocation in the present window: whose its address is, is not known */
 	bool stopped;
 };
@@ -121,7 +124,7 @@ int loss_probes_open(const struct loss_probes_of *of, const uint64_t *sizes, siz
 	now = clocks_at(p, clock_ns());
 	loss_windows_init(&p->windows, of->ppm, &now);
 	loss_blocks_init(&p->blocks, sizes, n);
-	p->noted_ns = now.now_ns;
+	p->noted_ns = p->rested_ns = now.now_ns;
 	p->slices = calloc(1, sizeof(*p->slices));
 	r = p->slices ? open_link(p, why, why_size) : -ENOMEM;
 	if (r < 0) {
@@ -382,6 +385,7 @@ static void take_out(struct loss_probes *p)
 		     uprobe_has_sharers(p->link.uprobe);
 	uprobe_forget(p->link.uprobe, 0, p->nsites);
 	p->nsites = 0;
+	p->rested_ns = clock_ns();
 	p->state = PROBES_REST;
 }
 
@@ -449,12 +453,27 @@ static void look(struct loss_probes *p, uint64_t now_ns)
 		give_up(p, r);
 }
 
+/* A window was in vain, or not. */
+static void count_failed(struct loss_probes *p, bool failed)
+{
+	p->failed = failed ? p->failed + 1 : 0;
+	p->stopped |= p->failed >= FAILED_MOST;
+	if (failed)
+		loss_blocks_drop(&p->blocks);
+}
+
 static bool begins(struct loss_probes *p, uint64_t now_ns)
 {
 	struct loss_clocks now;
 
 	if (p->stopped || now_ns < p->windows.next_ns || shared_modules_move(p->of.keeper->shared))
 		return false;
+	if (now_ns - p->rested_ns >= WAITED_NS) {
+		p->rested_ns = now_ns;
+		count_failed(p, true);
+		if (p->stopped)
+			return false;
+	}
 	now = clocks_at(p, now_ns);
 	return loss_windows_begins(&p->windows, &now, room_ns(p));
 }
@@ -479,8 +498,12 @@ void loss_probes_meanwhile(struct loss_probes *p)
 	if (p->state != PROBES_OVER)
 		return;
 	p->missed |= !uprobe_lease_renew(&p->lease) || read_records(p, clock_ns() + READ_NS / 4) < 0;
-	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_since(p)) && !p->missed)
+	if (!loss_windows_overdraws(&p->windows, clock_ns(), cost_since(p)) && !p->missed) {
+		/* the pause may take all that the keeper knows to be left */
+		if (p->unnoted_ns >= p->windows.limit_ns / UNNOTED_PART)
+			note_cost(p, clock_ns());
 		return;
+	}
 	take_out(p);
 	p->missed = true;
 }
@@ -488,15 +511,6 @@ void loss_probes_meanwhile(struct loss_probes *p)
 bool loss_probes_wants_copy(const struct loss_probes *p)
 {
 	return p->state == PROBES_OVER;
-}
-
-/* A window was in vain, or not. */
-static void count_failed(struct loss_probes *p, bool failed)
-{
-	p->failed = failed ? p->failed + 1 : 0;
-	p->stopped |= p->failed >= FAILED_MOST;
-	if (failed)
-		loss_blocks_drop(&p->blocks);
 }
 
 void loss_probes_copied(struct loss_probes *p)

@@ -87,6 +87,7 @@ void loss_windows_open(struct loss_windows *w, uint64_t now_ns)
 	w->open = true;
 	w->opened_ns = w->looked_ns = now_ns;
 	w->over_ns = 0;
+	w->overdrawn = false;
 	w->cost_ns = 0;
 	w->ready_ns = 0;
 	w->next_ns = now_ns + FIRST_LOOK_NS;
@@ -117,17 +118,16 @@ bool loss_windows_spend(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 bool loss_windows_overdraws(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
 	spend(w, now_ns, ns);
-	return window_left_ns(w, now_ns) < w->allowed_ns / OVERDRAFT_PART;
+	w->overdrawn |= window_left_ns(w, now_ns) < w->allowed_ns / OVERDRAFT_PART;
+	return w->overdrawn;
 }
 
 void loss_windows_close(struct loss_windows *w, uint64_t now_ns, uint64_t ns)
 {
 	spend(w, now_ns, ns);
 	/* one that was given up would have taken longer */
-	if (w->over_ns && left_ns(w, now_ns) >= w->limit_ns / OVERDRAFT_PART)
-		w->copying_ns = now_ns - w->over_ns;
-	else if (w->over_ns)
-		w->copying_ns = 2 * (now_ns - w->over_ns);
+	if (w->over_ns)
+		w->copying_ns = (w->overdrawn ? 2 : 1) * (now_ns - w->over_ns);
 	w->open = false;
 	w->lasted_ns += now_ns - w->opened_ns;
 	w->next_ns = now_ns;

@@ -34,6 +34,7 @@ struct loss_windows {
 	bool open;
 	uint64_t allowed_ns;		/* what the present window may cost */
 	uint64_t opened_ns, cost_ns;	/* of the present window: its beginning; its cost so far */
+	bool overdrawn;			/* it was given up, as it became too dear */
 	uint64_t looked_ns, over_ns;	/* when its cost was asked for last; when it was over (0: not yet) */
 	uint64_t copying_ns;		/* of the last one: from then until the probes were out */
 	uint64_t next_ns;		/* not before that: the next one begins; the present one is looked at */

@@ -290,9 +290,14 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns)
 	return other < next ? other : next;
 }
 
-void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict, uint64_t at_ns)
+void sampling_judge(struct sampling *s, taddr addr, const struct block_judged *its)
 {
-	block_poll_judge(s->poll, addr, verdict, at_ns);
+	block_poll_judge(s->poll, addr, its);
+}
+
+void sampling_judge_anew(struct sampling *s)
+{
+	block_poll_judge_anew(s->poll);
 }
 
 void sampling_lost_sizes(struct sampling *s, const uint64_t *sizes, size_t n)

@@ -33,6 +33,7 @@ struct planting;
 struct record_hit;
 struct tally;
 
+struct block_judged;
 struct sampling;
 
 /*
@@ -57,8 +58,9 @@ uint64_t sampling_poll(struct sampling *s, uint64_t now_ns);
 /* Records all numbers as they are now, for a report. */
 void sampling_record(struct sampling *s, uint64_t now_ns);
 
-/* In a copy, made at @at_ns, it was looked whether something points to the block at @addr (block_poll_judge). */
-void sampling_judge(struct sampling *s, taddr addr, enum verdict verdict, uint64_t at_ns);
+/* In a copy it was looked whether something points to the block at @addr (block_poll_judge). */
+void sampling_judge(struct sampling *s, taddr addr, const struct block_judged *its);
+void sampling_judge_anew(struct sampling *s);
 
 /*
  * The process loses blocks of these sizes (usable bytes), as a copy of it has shown: sites that allocate such blocks

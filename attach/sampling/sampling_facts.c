@@ -8,6 +8,8 @@
 #include "attach/target/linker.h"
 
 #define NOTED_MOVING_NS 1000000000ull
+#define LOST_ENOUGH 3u
+#define UNSURE_PART 10u
 
 static uint32_t family_of(const struct sampling_sites *sites, const struct sampling_stack *stack)
 {
@@ -57,6 +59,13 @@ static uint64_t late_exposed(const struct sampling_stack *stack, const struct sa
 	return sampling_spans_surely_late(&site->exposed, age_ns, late);
 }
 
+/* Some blocks that are reachable say nothing of the others; several that are lost do. */
+static bool says_something(const struct sampling_stack *stack)
+{
+	return stack->lost >= LOST_ENOUGH ||
+	       (stack->unsure <= stack->searched / UNSURE_PART && stack->unjudged <= stack->searched);
+}
+
 static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		      const struct sampling_stacks *stacks, const struct sampling_stack *stack,
 		      const struct site_stats_sums *sums, uint64_t now_ns)
@@ -83,8 +92,8 @@ static void put_stack(struct recorder *r, const struct sampling_sites *sites,
 		.missed = sums->missed, .stood_us = sums->stood_us,
 	};
 	its.losing = stack->losing;
-	/* what has the addresses of blocks that were handed on is others'; and some that are reachable say nothing of the rest */
-	if (!stack->handed_on && (stack->lost || stack->unjudged <= stack->searched)) {
+	/* what has the addresses of blocks that were handed on is others' */
+	if (!stack->handed_on && says_something(stack)) {
 		its.searched = stack->searched;
 		its.lost = stack->lost;
 	}

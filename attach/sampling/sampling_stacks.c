@@ -148,7 +148,8 @@ void sampling_stacks_over(struct sampling_stacks *s, const struct tracked *b, en
 	stack->gone += fate == FATE_GONE;
 	stack->searched += fate == FATE_SAME && b->searched;
 	stack->lost += fate == FATE_SAME && b->lost;
-	stack->unjudged += fate == FATE_SAME && !b->searched;
+	stack->unsure += fate == FATE_SAME && b->unsure;
+	stack->unjudged += fate == FATE_SAME && !b->searched && !b->unsure;
 	stack->changed = true;
 	for (uint32_t k = 0; k < stack->nheld; k++) {
 		if (stack->held[k] != b->addr)
@@ -170,7 +171,7 @@ bool sampling_stacks_clear(struct sampling_stacks *s, uint32_t i, taddr *addr)
 	}
 	stack->seen = stack->usable_bytes = stack->gone = 0;
 	stack->given = stack->again = 0;
-	stack->searched = stack->lost = stack->unjudged = 0;
+	stack->searched = stack->lost = stack->unsure = stack->unjudged = 0;
 	stack->old = 0;
 	stack->when = (struct sampling_spans){ 0 };
 	memset(stack->ended, 0, sizeof(stack->ended));

@@ -39,7 +39,8 @@ struct sampling_stack {
 	/* in windows: blocks seen, and those of them whose addresses were given out again soon (sampling_again.h) */
 	uint32_t given, again;
 	bool handed_on;				/* more of these than can be among the tracked blocks that stay */
-	uint32_t unjudged;			/* of the blocks that stayed live: whether something points to them is not known */
+	/* of the blocks that stayed live: they seem lost, but not all was seen; they were not looked for */
+	uint32_t unsure, unjudged;
 	uint32_t searched, lost;			/* as in struct fact_sample, */
 	struct fact_losing losing;			/* and this, too */
 	taddr *held;				/* the blocks that are tracked */

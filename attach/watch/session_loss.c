@@ -14,6 +14,7 @@
 #include "attach/loss/loss_blocks.h"
 #include "attach/loss/loss_content.h"
 #include "attach/options/options.h"
+#include "attach/sampling/blocks/block_poll.h"
 #include "attach/sampling/sampling.h"
 #include "attach/sampling/sampling_stacks.h"
 #include "attach/verdicts/verdict_snapshot.h"
@@ -91,7 +92,7 @@ static int see_marked(void *ctx, taddr addr, uint64_t size)
 		return 0;
 	r = grow_for(&its->marked, its->nmarked, &its->marked_room, sizeof(*its->marked));
 	if (r == 0)
-		its->marked[its->nmarked++] = (struct marked){ addr, loss_mark(bytes, n) };
+		its->marked[its->nmarked++] = (struct marked){ addr, loss_mark(addr, size, bytes, n) };
 	return r;
 }
 
@@ -101,6 +102,7 @@ static int see_marked(void *ctx, taddr addr, uint64_t size)
 struct found {
 	int64_t result;		/* as of verdict_snapshot_each */
 	uint64_t ntracked, nlost, nmarked;
+	uint64_t marks_known;
 };
 
 /* In the copy of ourselves. */
@@ -115,8 +117,8 @@ static int search(void *ctx, uint32_t round)
 	(void)round;
 	f.ntracked = its.n;
 	f.nlost = f.result > 0 ? lost.n : 0;
-	if (f.result > 0 && session_probes_each(s, see_marked, &its) == 0)
-		f.nmarked = its.nmarked;
+	f.marks_known = f.result > 0 && session_probes_each(s, see_marked, &its) == 0;
+	f.nmarked = f.marks_known ? its.nmarked : 0;
 	return write_full(s->loss.found, &f, sizeof(f)) < 0 ||
 	       write_full(s->loss.found, its.tracked, f.ntracked * sizeof(*its.tracked)) < 0 ||
 	       write_full(s->loss.found, lost.lost, f.nlost * sizeof(*lost.lost)) < 0 ||
@@ -145,42 +147,73 @@ static void begin_search(struct session *s)
 	l->searching = true;
 }
 
+/* How a copy was searched. */
+struct judging {
+	int64_t result;		/* as of verdict_snapshot_each */
+	uint64_t at_ns;		/* when it was made */
+	bool last;
+};
+
+static void judge_tracked(struct session *s, const struct judged *all, size_t n, const struct judging *how)
+{
+	if (how->result >= 0)
+		sampling_judge_anew(s->sampling);
+	for (size_t i = 0; i < n; i++)
+		sampling_judge(s->sampling, all[i].addr,
+			       &(struct block_judged){ (enum verdict)all[i].verdict, how->at_ns, how->last });
+	if (n && how->result >= 0)
+		s->loss.judged_ns = how->at_ns;
+}
+
+/* All that the search has written, and no less; NULL: it did not come to its end, or we are out of memory. */
+static struct found *read_found(int fd)
+{
+	const off_t size = lseek(fd, 0, SEEK_END);
+	cleanup_free struct found *f = size >= (off_t)sizeof(*f) ? malloc((size_t)size) : NULL;
+	struct found *out = NULL;
+
+	if (f && pread(fd, f, (size_t)size, 0) == size &&
+	    sizeof(*f) + f->ntracked * sizeof(struct judged) + f->nlost * sizeof(struct block) +
+			    f->nmarked * sizeof(struct marked) == (uint64_t)size) {
+		out = f;
+		f = NULL;
+	}
+	return out;
+}
+
 /* What the search has found; false: nothing, and s->loss.why_not says why. */
-static bool take_found(struct session *s, struct loss *out, struct addrmap *marks)
+static bool take_found(struct session *s, struct loss *out, struct addrmap *marks, bool *marks_known)
 {
 	cleanup_close int fd = s->loss.found;
-	struct found f = { 0 };
-	struct judged tracked;
-	struct marked marked;
-	struct block b;
+	cleanup_free struct found *f = NULL;
+	const struct judged *tracked;
+	const struct block *lost;
+	const struct marked *marked;
+	int r = 0;
 
 	s->loss.found = -1;
 	s->loss.searching = false;
-	if (lseek(fd, 0, SEEK_SET) < 0 || read(fd, &f, sizeof(f)) != sizeof(f)) {
+	f = read_found(fd);
+	if (!f) {
 		fail(s, "the search in the copy of the process did not come to its end");
 		return false;
 	}
-	for (uint64_t i = 0; i < f.ntracked && read(fd, &tracked, sizeof(tracked)) == sizeof(tracked); i++)
-		sampling_judge(s->sampling, tracked.addr, (enum verdict)tracked.verdict, s->loss.copied_ns);
-	if (f.result <= 0) {
-		fail(s, f.result == -ENODATA ? UNSEEN : "the blocks of the heap are not known");
+	tracked = (const void *)(f + 1);
+	lost = (const void *)(tracked + f->ntracked);
+	marked = (const void *)(lost + f->nlost);
+	judge_tracked(s, tracked, f->ntracked, &(struct judging){ f->result, s->loss.copied_ns, false });
+	if (f->result <= 0) {
+		fail(s, f->result == -ENODATA ? UNSEEN : "the blocks of the heap are not known");
 		return false;
 	}
-	for (uint64_t i = 0; i < f.nlost; i++) {
-		if (read(fd, &b, sizeof(b)) != sizeof(b) ||
-		    loss_add(out, b.addr, b.size) < 0) {
-			fail(s, "we are out of memory");
-			return false;
-		}
-	}
-	for (uint64_t i = 0; i < f.nmarked; i++) {
-		if (read(fd, &marked, sizeof(marked)) != sizeof(marked) ||
-		    addrmap_put(marks, marked.addr, &marked.mark) < 0) {
-			fail(s, "we are out of memory");
-			return false;
-		}
-	}
-	return true;
+	for (uint64_t i = 0; r == 0 && i < f->nlost; i++)
+		r = loss_add(out, lost[i].addr, lost[i].size);
+	for (uint64_t i = 0; r == 0 && i < f->nmarked; i++)
+		r = addrmap_put(marks, marked[i].addr, &marked[i].mark);
+	*marks_known = f->marks_known;
+	if (r < 0)
+		fail(s, "we are out of memory");
+	return r == 0;
 }
 
 /* Stop the process, and copy it. false: it cannot be, or the watch has ended meanwhile; s->loss.why_not may say why. */
@@ -294,14 +327,14 @@ static void end_search(struct session *s)
 	struct session_loss *l = &s->loss;
 	struct loss lost = { 0 };
 	struct addrmap marks;
-	bool known;
+	bool known, marks_known;
 
 	addrmap_init(&marks, sizeof(uint64_t));
-	known = take_found(s, &lost, &marks);
+	known = take_found(s, &lost, &marks, &marks_known);
 	if (known && l->at_ns)
 		keep_latest(s, &lost);
 	if (l->for_probes) {
-		const struct loss_copied copy = { l->copied_ns, &lost, &marks };
+		const struct loss_copied copy = { l->copied_ns, &lost, known && marks_known ? &marks : NULL };
 
 		session_probes_found(s, known ? &copy : NULL);
 	} else if (known && !l->at_ns) {
@@ -481,6 +514,19 @@ static void tell_latest(struct session *s, uint64_t t)
 		      duration_format(before_ns, text, sizeof(text)));
 }
 
+/* There is no copy of the end. */
+static void note_not_looked(struct session *s, uint64_t t)
+{
+	const uint64_t before_ns = s->end_ns > s->loss.judged_ns ? s->end_ns - s->loss.judged_ns : 0;
+	char text[DURATION_TEXT];
+
+	if (s->loss.judged_ns)
+		recorder_note(s->recorder, t, "which tracked blocks are lost is known as of %s before the end: %s",
+			      duration_format(before_ns, text, sizeof(text)), s->snapshot->why_not);
+	else
+		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s", s->snapshot->why_not);
+}
+
 void session_loss_end(struct session *s)
 {
 	const uint64_t t = recorder_time(s->recorder, s->end_ns);
@@ -495,9 +541,7 @@ void session_loss_end(struct session *s)
 	}
 	if (s->snapshot->state == SNAPSHOT_TAKEN) {
 		r = verdict_snapshot_each(s->snapshot, &s->recorder->ledger, &see);
-		for (size_t i = 0; i < its.n; i++)
-			sampling_judge(s->sampling, its.tracked[i].addr, (enum verdict)its.tracked[i].verdict,
-				       s->snapshot->had.at_ns);
+		judge_tracked(s, its.tracked, its.n, &(struct judging){ r, s->snapshot->had.at_ns, true });
 		if (r >= 0 && its.n)
 			tell_tracked(s, &its, t);
 		if (r > 0 && s->loss.at_ns)
@@ -508,8 +552,7 @@ void session_loss_end(struct session *s)
 		}
 	}
 	if (s->snapshot->state == SNAPSHOT_FAILED)
-		recorder_note(s->recorder, t, "which tracked blocks are lost is not known: %s",
-			      s->snapshot->why_not);
+		note_not_looked(s, t);
 	if (r <= 0 && s->loss.latest_ns > s->loss.at_ns)
 		tell_latest(s, t);
 	note_unknown(s, t);

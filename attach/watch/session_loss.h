@@ -10,6 +10,7 @@
  *					(report/model/sampled.h); and, compared with the first copy, what the
  *					process has lost meanwhile, whether its code was seen or not (loss.h)
  *
+ *				Tracked blocks are looked for in each copy; what is lost stays so
  *	in between		after a window of the kernel's probes, if there are any (session_probes.h): which of the
  *				blocks that they saw are lost
  *
@@ -32,6 +33,7 @@ struct session_loss {
 	int found;		/* a file in memory, with what it has found; only while `searching` */
 	bool searching;
 	uint64_t copied_ns;	/* when the copy that is searched was made */
+	uint64_t judged_ns;	/* when the last one was made that shows which tracked blocks are lost; 0: none does */
 	uint64_t next_ns;	/* not before that the next one is made; 0: at the usual time */
 	unsigned failed;	/* how many could not be made: from the second on it waits twice as long each time */
 	bool again;		/* a later one was made, and it is known of which sizes blocks are lost */

@@ -64,13 +64,18 @@ int session_share_set(struct session *s, bool pause)
 	const uint32_t all = s->opt->budget_ppm, before = s->share.samples_ppm ? s->share.samples_ppm : all;
 	const double part = (pause || s->probing ? beside_pause(s) : 1) / (s->probing ? PROBES_PART : 1);
 	const uint32_t ppm = (uint32_t)(all * part);
+	uint32_t sent;
 	int64_t r;
 
 	if ((ppm < before ? before - ppm : ppm - before) <= all / CHANGE_PART / (s->probing ? PROBES_PART : 1))
 		return 0;
+	sent = atomic_load(&s->at.link.shared->seq);
 	r = link_call(&s->at.link, COMMAND_SHARE, ppm, 0, LIMIT_NS);
-	s->share.samples_ppm = ppm;
-	sampling_share(s->sampling, ppm);
+	/* one that was sent, and is not answered in time, is carried out later */
+	if (atomic_load(&s->at.link.shared->seq) != sent) {
+		s->share.samples_ppm = ppm;
+		sampling_share(s->sampling, ppm);
+	}
 	return r < 0 ? (int)r : 0;
 }
 

@@ -130,6 +130,16 @@ static uint64_t left_for_pause(struct session *s)
 	return (uint64_t)session_share_longest(s, room_ns / part) + 1;
 }
 
+/* What the next pause costs, which samples are to leave: unless there can be none of that length. */
+static void learn_pause(struct session *s, uint64_t most_ns)
+{
+	const struct pause_had *had = &s->snapshot->had;
+	const uint64_t ns = had->had_ns > had->expected_ns ? had->had_ns : had->expected_ns;
+
+	if (ns <= most_ns)
+		session_share_learn(s, ns);
+}
+
 /* Stop the target, copy it, resume it. */
 static bool take_snapshot(struct session *s, bool (*meanwhile)(void *ctx))
 {
@@ -143,8 +153,7 @@ static bool take_snapshot(struct session *s, bool (*meanwhile)(void *ctx))
 
 	stop_and_copy(s, &wish);
 	if (s->opt->budget_ppm)
-		session_share_learn(s, s->snapshot->had.had_ns > s->snapshot->had.expected_ns ? s->snapshot->had.had_ns :
-											      s->snapshot->had.expected_ns);
+		learn_pause(s, most_ns);
 	if (s->snapshot->state == SNAPSHOT_TAKEN)
 		return true;
 	if (s->opt->verdicts == VERDICTS_YES)

@@ -580,7 +580,8 @@ static void judge(void)
 	for (size_t i = 0; i < block_poll_count(sampling->poll); i++) {
 		block_poll_get(sampling->poll, i, &b);
 		if (heap_is_live(b.addr, &lost))
-			sampling_judge(sampling, b.addr, lost ? VERDICT_DEFINITE : VERDICT_REACHABLE, UINT64_MAX);
+			sampling_judge(sampling, b.addr,
+				       &(struct block_judged){ lost ? VERDICT_DEFINITE : VERDICT_REACHABLE, UINT64_MAX, true });
 	}
 }
 

@@ -93,11 +93,21 @@ void budget_stepped(struct keeper *k, uint32_t trap)
 	trap_rounds_stepped(k, trap);
 }
 
+static void waited(struct keeper *k, struct tracee *t, enum cost_of what)
+{
+	/* a pause counts for a part where the thread slept when it began */
+	cost_charge(k, t->stopped_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, what);
+	t->stopped_ns = k->now_ns;
+}
+
 void budget_waited(struct keeper *k, struct tracee *t)
 {
-	/* of a pause, too, which counts for a part where the thread slept when it began */
-	cost_charge(k, t->stopped_ns, t->slept ? cost_asleep_ppm(k) : COST_ALL, COST_HELD);
-	t->stopped_ns = k->now_ns;
+	waited(k, t, COST_HELD);
+}
+
+void budget_paused(struct keeper *k, struct tracee *t)
+{
+	waited(k, t, COST_PAUSED);
 }
 
 uint64_t budget_pause_ns(struct keeper *k, uint32_t awake)

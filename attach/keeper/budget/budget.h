@@ -8,6 +8,7 @@
  *	stops	budget_woken, budget_idle			when they began, as far as known
  *		budget_serve, budget_hit, budget_served		one stop, until after it is served
  *		budget_waited					one that waited for the controller
+ *		budget_paused					one that was stopped with all others
  *		budget_wants_hold, budget_hold_ns		may it wait, and for how long
  *	time	budget_sleep_ns, budget_round			when sites are due; serving those
  *		budget_quiet, budget_pause			no thread is stopped; all will be
@@ -79,6 +80,7 @@ uint64_t budget_pause_ns(struct keeper *k, uint32_t awake);
  * from now on is charged anew.
  */
 void budget_waited(struct keeper *k, struct tracee *t);
+void budget_paused(struct keeper *k, struct tracee *t);
 
 /*
  * The hit of @trap that is being recorded: does the controller want this one held, and does the budget allow

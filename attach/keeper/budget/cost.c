@@ -211,9 +211,13 @@ void cost_charge(struct keeper *k, uint64_t since_ns, uint32_t ppm, enum cost_of
 	if (!k->paid)
 		return;
 	ns = (now - since_ns) / COST_ALL * ppm + (now - since_ns) % COST_ALL * ppm / COST_ALL + c->latency.restart_ns;
-	token_bucket_take(&c->bucket, ns, now);
+	/* where stops at traps have only a part of the budget, they leave what pauses cost */
+	if (what == COST_PAUSED && token_bucket_is_shared(&c->bucket))
+		token_bucket_note(&c->bucket, ns, now);
+	else
+		token_bucket_take(&c->bucket, ns, now);
 	tell_spent(k, ns, now);
-	if (what == COST_HELD)
+	if (what == COST_HELD || what == COST_PAUSED)
 		atomic_fetch_add_explicit(&k->shared->budget.held_ns, ns, memory_order_relaxed);
 	else	/* attaching, which stops all running threads, is the first example of a burst */
 		c->burst_ns += ns;

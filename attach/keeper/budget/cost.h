@@ -57,6 +57,7 @@ enum cost_of {
 	COST_ROUND,		/* a trap with rounds: can be avoided */
 	COST_ATTACHED,		/* cannot be avoided as long as we are attached */
 	COST_HELD,		/* it was held; the controller limits how often it asks for that */
+	COST_PAUSED,		/* in a pause of all threads */
 };
 
 struct cost {

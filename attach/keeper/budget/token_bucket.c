@@ -70,6 +70,11 @@ void token_bucket_share(struct token_bucket *s, uint32_t ppm, uint64_t now_ns)
 		s->level_ns = s->capacity_ns;
 }
 
+bool token_bucket_is_shared(const struct token_bucket *s)
+{
+	return TEN_SECONDS_NS / 1000000 * s->ppm < s->promise_ns;
+}
+
 void token_bucket_note(struct token_bucket *s, uint64_t ns, uint64_t now_ns)
 {
 	ten_seconds_add(&s->recent, ns, now_ns);

@@ -13,6 +13,7 @@
 #ifndef MM_TOKEN_BUCKET_H
 #define MM_TOKEN_BUCKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define TEN_SECONDS_NS 10000000000ull
@@ -49,6 +50,7 @@ void token_bucket_init(struct token_bucket *s, uint32_t ppm, uint64_t now_ns);
 
 /* From now on only @ppm of it is for this bucket: the rest is spent by others, and is added by token_bucket_note. */
 void token_bucket_share(struct token_bucket *s, uint32_t ppm, uint64_t now_ns);
+bool token_bucket_is_shared(const struct token_bucket *s);
 void token_bucket_note(struct token_bucket *s, uint64_t ns, uint64_t now_ns);
 
 /* @now_ns never goes back. */

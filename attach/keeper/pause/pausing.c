@@ -287,7 +287,7 @@ static void restart_timeouts(struct keeper *k)
 			t->seen_ns += paused_ns;
 		} else if (t->state == TRACEE_STOPPED) {
 			t->seen_ns = k->now_ns;
-			budget_waited(k, t);
+			budget_paused(k, t);
 		}
 	}
 	if (k->reader.stall_since_ns)

@@ -10,6 +10,7 @@
 #include "base/grow.h"
 #include "base/minheap.h"
 
+#define PASSED_ON_NS 5000000000ull	/* until a block that is passed on, as a message, has reached its end */
 #define MS 1000000u
 #define AGES 23u /* looks at increasing ages; after them, looks are BLOCK_POLL_LONGEST_NS apart */
 
@@ -87,7 +88,8 @@ static void describe(const struct tracked_block *b, struct tracked *out)
 		.seen_ns = b->birth_ns + (uint64_t)b->seen_ms * MS,
 		.stack = b->stack, .looks = b->looks, .alike = b->flags & TRACKED_ALIKE,
 		.doubtful = b->flags & TRACKED_DOUBTFUL, .searched = b->flags & TRACKED_SEARCHED,
-		.lost = b->flags & TRACKED_LOST,
+		.lost = (b->flags & TRACKED_JUDGED) == TRACKED_JUDGED,
+		.unsure = (b->flags & TRACKED_JUDGED) == TRACKED_LOST,
 		.ended_ns = b->flags & TRACKED_DOUBTFUL ? b->birth_ns + (uint64_t)b->doubt_ms * MS : 0,
 	};
 }
@@ -203,15 +205,25 @@ bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out)
 	return true;
 }
 
-void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict, uint64_t at_ns)
+void block_poll_judge(struct block_poll *f, taddr addr, const struct block_judged *its)
 {
 	struct tracked_block *b = block_at(f, addr);
 
-	if (!b || b->birth_ns >= at_ns)
+	if (!b || b->birth_ns >= its->at_ns || (b->flags & TRACKED_JUDGED) == TRACKED_JUDGED)
 		return;
-	b->flags &= ~(TRACKED_SEARCHED | TRACKED_LOST);
-	if (verdict != VERDICT_UNKNOWN)
-		b->flags |= TRACKED_SEARCHED | (verdict_is_lost(verdict) ? TRACKED_LOST : 0);
+	b->flags &= ~TRACKED_JUDGED;
+	if (verdict_is_lost(its->verdict))
+		b->flags |= TRACKED_JUDGED;
+	else if (its->verdict == VERDICT_UNKNOWN)
+		b->flags |= TRACKED_LOST;
+	else if (its->last || its->at_ns - b->birth_ns >= PASSED_ON_NS)
+		b->flags |= TRACKED_SEARCHED;
+}
+
+void block_poll_judge_anew(struct block_poll *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		f->blocks[i].flags &= ~TRACKED_JUDGED;
 }
 
 size_t block_poll_count(const struct block_poll *f)

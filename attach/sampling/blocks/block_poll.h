@@ -59,6 +59,7 @@ struct tracked {
 	bool alike;
 	bool doubtful;			/* it may be another block */
 	bool searched, lost;		/* block_poll_judge */
+	bool unsure;			/* it seems lost */
 };
 
 struct block_poll_sums {
@@ -105,11 +106,20 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
 /*
- * What the search in a copy says of the block at @addr, if one is tracked there, and was at @at_ns, when the copy was made.
- * VERDICT_UNKNOWN: nothing points to it, but not all was seen that may. over() gets what the last copy has shown, if it
- * is still the same block then.
+ * What the search in a copy says of the block at @addr, if one is tracked there, and was when the copy was made. What is
+ * lost is so for ever. That something points to a block holds at that moment: in a copy on the way it counts only if the
+ * block is not so young that it may be passed on just then. over() gets what became known, if it is still the same block.
  */
-void block_poll_judge(struct block_poll *f, taddr addr, enum verdict verdict, uint64_t at_ns);
+struct block_judged {
+	enum verdict verdict;		/* VERDICT_UNKNOWN: nothing points to it, but not all was seen that may */
+	uint64_t at_ns;			/* when the copy was made */
+	bool last;			/* at the end of the watch */
+};
+
+void block_poll_judge(struct block_poll *f, taddr addr, const struct block_judged *its);
+
+/* A copy in which all was seen follows: what earlier ones have shown does not count any more. */
+void block_poll_judge_anew(struct block_poll *f);
 
 size_t block_poll_count(const struct block_poll *f);
 

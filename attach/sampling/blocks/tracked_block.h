@@ -19,7 +19,8 @@ enum tracked_flags {
 	TRACKED_JOINED = 1 << 4,	/* it has looked joined since `joined_ms` */
 	TRACKED_DOUBTFUL = 1 << 5,	/* it may be another block, since `doubt_ms` */
 	TRACKED_SEARCHED = 1 << 6,	/* it was looked whether something points to it: */
-	TRACKED_LOST = 1 << 7,		/* nothing does */
+	TRACKED_LOST = 1 << 7,		/* nothing does; without TRACKED_SEARCHED: nothing that was seen does */
+	TRACKED_JUDGED = TRACKED_SEARCHED | TRACKED_LOST,
 };
 
 struct tracked_block {

@@ -11,6 +11,7 @@
 #define FREES 9
 #define OTHER 11
 #define FAMILY 2
+#define AT 0x7f0000001000ull
 
 static struct loss_blocks b;
 static struct loss lost;
@@ -403,16 +404,23 @@ static void all_are_named(void **state)
 /* Counts, lengths and flags may change; text and pointers tell blocks apart; zeros do not. */
 static void marks_of_contents(void **state)
 {
-	const uint64_t one[] = { 0x7f0012345678, 3, 0, 0x7f0012345600 }, counted[] = { 0x7f0012345678, 4, 0, 0x7f0012345600 },
-		       other[] = { 0x7f0012345678, 3, 0, 0x7f0012345601 }, moved[] = { 3, 0x7f0012345678, 0, 0x7f0012345600 },
-		       none[] = { 1, 2, 3, 0 };
+	static const uint64_t one[4] = { 0x7f0012345678, 3, 0x100000002, 0x7f0012345600 },
+			      counted[4] = { 0x7f0012345678, 4, 0x200000002, 0x7f0012345600 },
+			      other[4] = { 0x7f0012345678, 3, 0x100000002, 0x7f0012345601 },
+			      moved[4] = { 3, 0x7f0012345678, 0x100000002, 0x7f0012345600 },
+			      half[4] = { 0x7f0012345678, 3, 0x100000002 | 0x70000, 0x7f0012345600 },
+			      none[4] = { 1, 2, 3, 0x500000009 }, itself[4] = { AT, AT + 8, AT + 31, 2 };
 
 	(void)state;
-	assert_true(loss_mark(one, sizeof(one)) == loss_mark(counted, sizeof(counted)));
-	assert_true(loss_mark(one, sizeof(one)) != loss_mark(other, sizeof(other)));
-	assert_true(loss_mark(one, sizeof(one)) != loss_mark(moved, sizeof(moved)));
-	assert_int_equal(loss_mark(none, sizeof(none)), 0);
-	assert_int_equal(loss_mark(one, 0), 0);
+	assert_true(loss_mark(AT, 32, one, 32) == loss_mark(AT, 32, counted, 32));
+	assert_true(loss_mark(AT, 32, one, 32) != loss_mark(AT, 32, other, 32));
+	assert_true(loss_mark(AT, 32, one, 32) != loss_mark(AT, 32, moved, 32));
+	assert_true(loss_mark(AT, 32, one, 32) != loss_mark(AT, 32, half, 32));
+	assert_int_equal(loss_mark(AT, 32, none, 32), 0);
+	assert_int_equal(loss_mark(AT, 32, one, 0), 0);
+	/* a list that is empty: any such block has that there */
+	assert_int_equal(loss_mark(AT, 32, itself, 32), 0);
+	assert_int_not_equal(loss_mark(AT + 32, 32, itself, 32), 0);
 }
 
 int main(void)

@@ -181,30 +181,49 @@ static void what_became_of_its_blocks(void **state)
 	assert_true(told()->seen == 4 && told()->late_seen == 1);
 }
 
-/* The trap was planted for eight seconds from 10 s on, and always from 100 s on. */
-/* Of less than half of them it is known that they are reachable: that says nothing of the others. But what is lost is. */
+static void stays(const struct tracked *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		sampling_stacks_over(&stacks, b, FATE_SAME, BEGIN);
+}
+
+static bool is_recorded(uint64_t at, uint32_t searched, uint32_t lost)
+{
+	tell(at, 1000 + at, true);
+	return told()->searched == searched && told()->lost == lost;
+}
+
+/*
+ * Of less than half of its blocks it is known that they are reachable, or more than a few seem lost, where not all was seen:
+ * that says nothing of the others. But several that are lost do.
+ */
 static void what_was_found_reachable(void **state)
 {
 	const struct tracked reachable = { .birth_ns = BEGIN, .seen_ns = BEGIN, .searched = true },
 			     lost = { .birth_ns = BEGIN, .seen_ns = BEGIN, .searched = true, .lost = true },
+			     unsure = { .birth_ns = BEGIN, .seen_ns = BEGIN, .unsure = true },
 			     unjudged = { .birth_ns = BEGIN, .seen_ns = BEGIN };
 
 	(void)state;
 	see(1);
-	for (int i = 0; i < 3; i++) {
-		sampling_stacks_over(&stacks, &reachable, FATE_SAME, BEGIN);
-		sampling_stacks_over(&stacks, &unjudged, FATE_SAME, BEGIN);
-	}
-	tell(10, 1000, true);
-	assert_int_equal(told()->searched, 3);
-	sampling_stacks_over(&stacks, &unjudged, FATE_SAME, BEGIN);
-	tell(11, 1001, true);
-	assert_int_equal(told()->searched, 0);
-	sampling_stacks_over(&stacks, &lost, FATE_SAME, BEGIN);
-	tell(12, 1002, true);
-	assert_true(told()->searched == 4 && told()->lost == 1);
+	stays(&reachable, 10);
+	stays(&unjudged, 10);
+	assert_true(is_recorded(10, 10, 0));
+	stays(&unsure, 1);
+	assert_true(is_recorded(11, 10, 0));
+	stays(&unjudged, 1);
+	assert_true(is_recorded(12, 0, 0));
+	stays(&reachable, 1);
+	assert_true(is_recorded(13, 11, 0));
+	stays(&unsure, 1);
+	assert_true(is_recorded(14, 0, 0));
+	stays(&lost, 2);
+	assert_true(is_recorded(15, 0, 0));
+	stays(&lost, 1);
+	assert_true(is_recorded(16, 14, 3));
 }
 
+/* The trap was planted for eight seconds from 10 s on, and always from 100 s on. */
 static void how_long_it_was_watched_of_late(void **state)
 {
 	(void)state;

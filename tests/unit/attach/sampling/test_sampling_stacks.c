@@ -217,11 +217,24 @@ static void is_over(uint32_t i, unsigned n, enum fate fate, bool lost)
 	sampling_stacks_over(&s, &b, fate, BEGIN + SECOND);
 }
 
+static void judge(unsigned n, enum verdict verdict, unsigned seconds, bool last)
+{
+	block_poll_judge(poll, address(n), &(struct block_judged){ verdict, BEGIN + seconds * SECOND, last });
+}
+
+/* The first block that is tracked. */
+static bool is_judged(bool searched, bool lost, bool unsure)
+{
+	struct tracked b;
+
+	block_poll_get(poll, 0, &b);
+	return b.searched == searched && b.lost == lost && b.unsure == unsure;
+}
+
 /* Only of those that are still there at the last look it is counted which are lost. */
 static void what_is_lost_is_counted(void **state)
 {
 	uint32_t i = stack(1);
-	struct tracked b;
 	taddr addr;
 
 	(void)state;
@@ -234,21 +247,28 @@ static void what_is_lost_is_counted(void **state)
 	assert_true(s.all[i].searched == 0 && s.all[i].lost == 0);
 	/* the poll keeps it, and knows no others */
 	assert_true(hit(i, 5, BEGIN));
-	block_poll_judge(poll, address(6), VERDICT_DEFINITE, BEGIN + 1);
-	block_poll_get(poll, 0, &b);
-	assert_false(b.searched);
-	block_poll_judge(poll, address(5), VERDICT_REACHABLE, BEGIN);	/* it was another block then */
-	block_poll_get(poll, 0, &b);
-	assert_false(b.searched);
-	block_poll_judge(poll, address(5), VERDICT_UNKNOWN, BEGIN + 1);
-	block_poll_get(poll, 0, &b);
-	assert_true(!b.searched && !b.lost);
-	block_poll_judge(poll, address(5), VERDICT_REACHABLE, BEGIN + 1);
-	block_poll_get(poll, 0, &b);
-	assert_true(b.searched && !b.lost);
-	block_poll_judge(poll, address(5), VERDICT_INDIRECT, BEGIN + 1);
-	block_poll_get(poll, 0, &b);
-	assert_true(b.searched && b.lost);
+	judge(6, VERDICT_DEFINITE, 10, false);
+	assert_true(is_judged(false, false, false));
+	judge(5, VERDICT_DEFINITE, 0, false); /* it was another block then */
+	assert_true(is_judged(false, false, false));
+	judge(5, VERDICT_UNKNOWN, 1, false);
+	assert_true(is_judged(false, false, true));
+	judge(5, VERDICT_REACHABLE, 1, false); /* it may be passed on just then */
+	assert_true(is_judged(false, false, false));
+	judge(5, VERDICT_REACHABLE, 1, true);
+	assert_true(is_judged(true, false, false));
+	block_poll_judge_anew(poll);
+	assert_true(is_judged(false, false, false));
+	judge(5, VERDICT_REACHABLE, 10, false);
+	assert_true(is_judged(true, false, false));
+	judge(5, VERDICT_INDIRECT, 20, false);
+	assert_true(is_judged(true, true, false));
+	/* for ever, unless a copy in which all was seen shows something else */
+	judge(5, VERDICT_UNKNOWN, 30, true);
+	assert_true(is_judged(true, true, false));
+	block_poll_judge_anew(poll);
+	judge(5, VERDICT_REACHABLE, 40, false);
+	assert_true(is_judged(true, false, false));
 }
 
 static void all_is_forgotten(void **state)

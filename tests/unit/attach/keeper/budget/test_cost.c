@@ -121,6 +121,28 @@ static void how_long_a_pause_may_be(void **state)
 	assert_true(budget_pause_ns(k, 0) == UINT64_MAX);
 }
 
+/* Stops at traps that have a part of the budget do not pay for pauses: they have left what these cost. */
+static void a_pause_beside_a_share(void **state)
+{
+	struct token_bucket *bucket = &k->budget.cost.bucket;
+	struct tracee t = { 0 };
+	int64_t level;
+
+	(void)state;
+	budget_share(k, k->shared->budget_ppm / 2);
+	level = token_bucket_level(bucket, keeper_clock_ns());
+	t.stopped_ns = keeper_clock_ns() - 10 * MS;
+	budget_paused(k, &t);
+	assert_true(token_bucket_level(bucket, keeper_clock_ns()) >= level);
+	assert_in_range(token_bucket_room(bucket, keeper_clock_ns()), PROMISE_NS - 12 * MS, PROMISE_NS - 10 * MS);
+	/* without a share they do */
+	budget_share(k, k->shared->budget_ppm);
+	level = token_bucket_level(bucket, keeper_clock_ns());
+	t.stopped_ns = keeper_clock_ns() - 10 * MS;
+	budget_paused(k, &t);
+	assert_true(token_bucket_level(bucket, keeper_clock_ns()) < level - 9 * (int64_t)MS);
+}
+
 /* Of a hundred threads that sleep, each would be awake for a fiftieth of the pause. */
 static void a_pause_of_sleepers(void **state)
 {
@@ -141,11 +163,11 @@ static void a_pause_of_sleepers(void **state)
 	/* as a pause ends: what slept when it began is charged for a part, and what did not, in full */
 	atomic_store(&k->shared->budget.asleep_ppm, 20000);
 	t.stopped_ns = keeper_clock_ns() - 50 * MS;
-	budget_waited(k, &t);
+	budget_paused(k, &t);
 	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, 2 * MS, 4 * MS);
 	t.slept = false;
 	t.stopped_ns = keeper_clock_ns() - 50 * MS;
-	budget_waited(k, &t);
+	budget_paused(k, &t);
 	assert_in_range(atomic_load(&k->shared->budget.spent_ns) - before_ns, 52 * MS, 55 * MS);
 }
 
@@ -572,6 +594,7 @@ int main(void)
 #define budget_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		budget_test(how_long_a_pause_may_be),
+		budget_test(a_pause_beside_a_share),
 		budget_test(a_pause_of_sleepers),
 		budget_test(a_pause_counts_from_its_beginning),
 		budget_test(holds_are_paid_for),
