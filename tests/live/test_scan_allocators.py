@@ -72,6 +72,34 @@ def test_verdicts_of_a_scan(victim, name):
     v.end()
 
 
+WRONG_SIZES = """
+import ctypes, sys
+malloc, delete = ctypes.CDLL(None).malloc, ctypes.CDLL(None)._ZdlPvm
+malloc.restype, delete.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t]
+for block in [malloc(1000) for i in range(100)]:
+    delete(block, 24)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_blocks_that_were_freed_with_a_wrong_size():
+    """tcmalloc believes it, and has them in the list of another class (so it is in squid)."""
+    library = PRELOADED["tcmalloc"]
+    if not library.exists():
+        pytest.skip("optional: tcmalloc is not installed")
+    with subprocess.Popen(["/usr/bin/python3", "-c", WRONG_SIZES], env={**os.environ, "LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"},
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as target:
+        assert target.stdout.readline() == b"ready\n"
+        report = scan("-p", target.pid).json()
+        text = scan("-p", target.pid, form="text").out
+        target.stdin.close()
+    assert_adds_up(report)
+    assert "corrupt" not in text and "could not be walked" not in text, text
+    lost = [g for g in report["groups"] if g["verdict"] == "definite" and g["bytes"] // g["blocks"] == 1024]
+    assert sum(g["blocks"] for g in lost) < 50, lost
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_core(victim, name, tmp_path):
     if not shutil.which("gcore"):
