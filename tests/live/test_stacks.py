@@ -148,9 +148,9 @@ def test_from_the_first_instruction(watch, tmp_path, unwinder):
 
 
 def stays_stopped(pid):
-    """In one and the same stop for a fifth of a second."""
+    """In one and the same stop for so long that it is not only the keeper which gets no processor; it waits for a second."""
     before = slept_so_often(pid)
-    last_for(0.2)
+    last_for(0.6)
     return slept_so_often(pid) == before and thread_state(pid) == "t"
 
 
