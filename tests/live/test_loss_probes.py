@@ -65,6 +65,22 @@ def test_whose_they_are(victim):
     assert all(g["turnover"] == "stays" for g in report["groups"] if leaf(g) in LEAKS)
 
 
+@pytest.mark.alone
+def test_what_is_lost_only_later(victim):
+    """Three seconds after its window, when a configuration is read again: by its content. Blocks of the same size that are
+    freed then, and whose addresses others get that are lost, are not taken for these."""
+    target = victim("configured")
+    report = Watch("-p", str(target.pid), "--budget", "1%", "-d", "70s", "--top", "0").finish(sig=None, limit=110)
+    assert_untouched(target)
+    budget = report["run"]["budget"]
+    assert budget["worst_ten_seconds"] <= budget["promise"], budget
+    its = {leaf(g): g for g in report["groups"]}
+    rule, line = its["site_rule"], its["site_line"]
+    assert rule["turnover"] == "stays" and rule["estimate"]["probed_lost"] >= 10, (rule["estimate"], report["notes"])
+    assert line["turnover"] != "stays" and not line["estimate"]["probed_lost"], (line["estimate"], report["notes"])
+    target.end()
+
+
 def test_not_if_ptrace_is_asked_for(victim):
     target = victim("leaky_service")
     watch = Watch("-p", str(target.pid), "--budget", "5%", "--engine", "ptrace", "-d", "24s", "--verbose", json_report=False)
