@@ -7,14 +7,13 @@
 #include "attach/options/options.h"
 #include "attach/sampling/sampling.h"
 #include "attach/watch/session.h"
-#include "base/log.h"
 
 #define SHORTER 0.9		/* than a pause that would cost too much */
-#define PROBES_PART 3		/* of a budget, two parts in so many: they see a hundred times as many calls as stops do */
+#define PROBES_PART 3		/* of a budget, two parts in so many: they see far more calls than stops do */
 #define LONGER 1.1		/* than the last one was */
 #define PAUSES_PART 0.8	/* of ten seconds' budget may be for one; the keeper keeps a tenth for other things */
 #define LEAST_PART 20		/* for samples */
-#define CHANGE_PART 16		/* smaller changes are not told */
+#define CHANGE_PART 16		/* smaller changes do not matter */
 #define LIMIT_NS 1000000000ull
 
 static double threads_of(const struct session *s)
