@@ -23,18 +23,32 @@ static char *imported_name(const struct modules *ms, const struct module *m, tad
 	return strdup(name);
 }
 
+/* As a compiler names it: operator new, and new[], with whatever arguments. */
+static bool is_operator_new(const char *name)
+{
+	return !strncmp(name, "_Znw", 4) || !strncmp(name, "_Zna", 4);
+}
+
 static struct sampling_target *add(struct sampling_targets *t)
 {
 	return t->n < SAMPLING_TARGETS ? &t->all[t->n] : NULL;
 }
 
-/* Is it the malloc of another allocator's pack, not that of @libc? */
-static bool is_others(const struct rule *rule, const struct module *libc)
+/* The module whose malloc, or operator new, is used; NULL: it is neither, or none is. */
+static const struct module *holder_of(const struct sampling_targets *t, const char *name)
 {
+	return libcs_allocator(name) ? t->libc : is_operator_new(name) ? t->cxx : NULL;
+}
+
+/* Is it that of another allocator's pack? */
+static bool is_others(const struct sampling_targets *t, const struct rule *rule)
+{
+	const struct module *m = rule->where == WHERE_NAME ? holder_of(t, rule->name) : NULL;
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	return rule->where == WHERE_NAME && libcs_allocator(rule->name) &&
-	       !(libc && rule_holds_in(rule, libc->name, module_build_id(libc, build_id)));
+	if (rule->where != WHERE_NAME || (!m && !libcs_allocator(rule->name)))
+		return false;
+	return !m || !rule_holds_in(rule, m->name, module_build_id(m, build_id));
 }
 
 static int add_rule(struct sampling_targets *t, uint16_t i)
@@ -42,7 +56,7 @@ static int add_rule(struct sampling_targets *t, uint16_t i)
 	const struct rule *rule = &t->planting->rules[i];
 	struct sampling_target *to = add(t);
 
-	if (!sampling_check_can_sample(rule) || is_others(rule, t->libc))
+	if (!sampling_check_can_sample(rule) || is_others(t, rule))
 		return 0;
 	if (!to)
 		return -ENOSPC;
@@ -116,15 +130,15 @@ static int add_cxx(struct sampling_targets *t)
 
 int sampling_targets_init(struct sampling_targets *t, const struct planting *planting)
 {
-	const struct module *cxx = linker_binds(planting->modules, "_Znwm");
 	int r = 0;
 
 	t->planting = planting;
+	t->cxx = linker_binds(planting->modules, "_Znwm");
 	t->libc = linker_binds(planting->modules, "malloc");
 	t->n = 0;
 	for (size_t i = 0; r == 0 && i < planting->nrules; i++)
 		r = add_rule(t, i);
-	if (r == 0 && is_cxx_library(cxx))
+	if (r == 0 && is_cxx_library(t->cxx))
 		r = add_cxx(t);
 	return r;
 }

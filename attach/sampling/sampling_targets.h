@@ -40,7 +40,7 @@ struct sampling_targets {
 	struct sampling_target all[SAMPLING_TARGETS];
 	size_t n;
 	const struct planting *planting;
-	const struct module *libc;	/* whose malloc is used */
+	const struct module *libc, *cxx;	/* whose malloc, and whose operator new, is used; NULL: none is */
 };
 
 /*

@@ -179,6 +179,16 @@ def test_leaks_in_other_mallocs_are_found(victim, malloc):
     target.end()
 
 
+def test_operator_new_counts_once(victim):
+    """Where its callers are watched, and not also where it calls malloc: that would be another group, and twice the rate."""
+    target = victim("news")
+    report = Watch("-p", str(target.pid), "--budget", "5%", "-d", "8s", "--top", "0").finish(sig=None, limit=60)
+    found = {name: len(groups) for name, groups in by_place(report).items()}
+    assert found and set(found) <= {"site_new", "site_array"} and set(found.values()) == {1}, found
+    assert_untouched(target)
+    target.end()
+
+
 @quiet
 def test_callers_of_a_wrapper_are_told_apart(victim):
     """One of the callers of victim_alloc leaks, through a function that only jumps there: it has its own group."""
