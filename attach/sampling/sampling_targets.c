@@ -10,6 +10,8 @@
 #include "attach/target/linker.h"
 #include "base/libcs.h"
 
+#define CXX_PACK "cxx"
+
 /*
  * The name by which other files call the function; NULL: they do not, as it is not global or as the linker
  * binds that name to another file.
@@ -34,21 +36,17 @@ static struct sampling_target *add(struct sampling_targets *t)
 	return t->n < SAMPLING_TARGETS ? &t->all[t->n] : NULL;
 }
 
-/* The module whose malloc, or operator new, is used; NULL: it is neither, or none is. */
-static const struct module *holder_of(const struct sampling_targets *t, const char *name)
-{
-	return libcs_allocator(name) ? t->libc : is_operator_new(name) ? t->cxx : NULL;
-}
-
-/* Is it that of another allocator's pack? */
+/* The malloc, or operator new, of a pack whose allocator is not the one that is used? */
 static bool is_others(const struct sampling_targets *t, const struct rule *rule)
 {
-	const struct module *m = rule->where == WHERE_NAME ? holder_of(t, rule->name) : NULL;
+	const bool is_new = rule->where == WHERE_NAME && rule->pack && is_operator_new(rule->name);
+	const struct module *m = is_new ? t->cxx : t->libc;
 	char build_id[MODULE_BUILD_ID_TEXT];
 
-	if (rule->where != WHERE_NAME || (!m && !libcs_allocator(rule->name)))
+	if (rule->where != WHERE_NAME || (!is_new && !libcs_allocator(rule->name)))
 		return false;
-	return !m || !rule_holds_in(rule, m->name, module_build_id(m, build_id));
+	return m ? !rule_holds_in(rule, m->name, module_build_id(m, build_id)) :
+		   !is_new || strcmp(rule->pack, CXX_PACK) != 0;
 }
 
 static int add_rule(struct sampling_targets *t, uint16_t i)
@@ -115,7 +113,7 @@ static int add_cxx(struct sampling_targets *t)
 		const struct rule *rule = &packs.rules[i];
 		struct sampling_target *to = add(t);
 
-		if (!to || !rule->pack || strcmp(rule->pack, "cxx") != 0 ||
+		if (!to || !rule->pack || strcmp(rule->pack, CXX_PACK) != 0 ||
 		    !sampling_check_can_sample(rule) || has_name(t, rule->name))
 			continue;
 		*to = (struct sampling_target){ .rule = malloc_rule, .level = 1, .name = strdup(rule->name) };
