@@ -65,12 +65,11 @@ def test_whose_they_are(victim):
     assert all(g["turnover"] == "stays" for g in report["groups"] if leaf(g) in LEAKS)
 
 
-@pytest.mark.alone
 def test_what_is_lost_only_later(victim):
     """Three seconds after its window, when a configuration is read again: by its content. Blocks of the same size that are
     freed then, and whose addresses others get that are lost, are not taken for these."""
     target = victim("configured")
-    report = Watch("-p", str(target.pid), "--budget", "1%", "-d", "70s", "--top", "0").finish(sig=None, limit=110)
+    report = Watch("-p", str(target.pid), "--budget", "1%", "-d", "46s", "--top", "0").finish(sig=None, limit=90)
     assert_untouched(target)
     budget = report["run"]["budget"]
     assert budget["worst_ten_seconds"] <= budget["promise"], budget

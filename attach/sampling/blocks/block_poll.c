@@ -10,7 +10,7 @@
 #include "base/grow.h"
 #include "base/minheap.h"
 
-#define PASSED_ON_NS 5000000000ull	/* until a block that is passed on, as a message, has reached its end */
+#define ON_ITS_WAY_NS 5000000000ull	/* until a block that is on its way, as a message, has come to its end */
 #define MS 1000000u
 #define AGES 23u /* looks at increasing ages; after them, looks are BLOCK_POLL_LONGEST_NS apart */
 
@@ -216,7 +216,7 @@ void block_poll_judge(struct block_poll *f, taddr addr, const struct block_judge
 		b->flags |= TRACKED_JUDGED;
 	else if (its->verdict == VERDICT_UNKNOWN)
 		b->flags |= TRACKED_LOST;
-	else if (its->last || its->at_ns - b->birth_ns >= PASSED_ON_NS)
+	else if (its->last || its->at_ns - b->birth_ns >= ON_ITS_WAY_NS)
 		b->flags |= TRACKED_SEARCHED;
 }
 

@@ -253,7 +253,7 @@ static void what_is_lost_is_counted(void **state)
 	assert_true(is_judged(false, false, false));
 	judge(5, VERDICT_UNKNOWN, 1, false);
 	assert_true(is_judged(false, false, true));
-	judge(5, VERDICT_REACHABLE, 1, false); /* it may be passed on just then */
+	judge(5, VERDICT_REACHABLE, 1, false); /* it may just be on its way */
 	assert_true(is_judged(false, false, false));
 	judge(5, VERDICT_REACHABLE, 1, true);
 	assert_true(is_judged(true, false, false));
