@@ -76,7 +76,6 @@ int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t number, con
 
 	if (loss_later_gone(&b->later, its->addr, &before))
 		b->stacks[before.stack].gone++;
-
 	if (!addrmap_get(&b->blocks, its->addr) && addrmap_count(&b->blocks) >= LOSS_BLOCKS_MOST)
 		return 0;
 	stack = stack_of(b, family, number);

@@ -9,8 +9,8 @@
  *	sum		at the end: which of those are lost still, and by that, how much of all that the process has
  *			lost is each stack's
  *
- * What has the address of a block in the copy is that block, since no allocation was missed. In a later copy it may be another
- * one, and its content must show that it is not.
+ * What has the address of a block in the copy is that block, since no allocation was missed. In a later copy it
+ * may be another one, and its content must show that it is not.
  *
  * Of each size it is known how many blocks the whole process has lost, and of those that were found, by how many each
  * stack has allocated them: so large a part of all is its. One that is not lost any more at the end was pointed to from where
@@ -81,7 +81,7 @@ must_check int loss_blocks_add(struct loss_blocks *b, uint32_t family, uint32_t 
 struct loss_copied {
 	uint64_t at_ns;			/* it was made then: what was allocated later does not count */
 	const struct loss *lost;
-	const struct addrmap *marks;	/* address -> loss_mark(), of all that loss_blocks_each names; NULL: not known */
+	const struct addrmap *marks;	/* address -> loss_mark(), of all of loss_blocks_each; NULL: not known */
 };
 
 /* All blocks whose content a copy is to show. 0, or what @see returned if that is less. */

@@ -26,7 +26,7 @@
 #define SLICE_BYTES 32768u		/* of a stack, at most: to copy them takes the thread's time, and space */
 #define READ_NS 2000000u		/* records are read for so long; then what the window costs is looked at again */
 #define LEASE_NS 250000000ull		/* if we do not go on for so long, the probes go by themselves */
-#define WAITED_NS 25000000000ull	/* for a window: the budget does not leave one, and that counts as one in vain */
+#define WAITED_NS 25000000000ull	/* for one that the budget does not leave: it counts as one in vain */
 #define NEVER_NS UINT64_MAX
 
 struct planned {
@@ -530,6 +530,7 @@ void loss_probes_not_copied(struct loss_probes *p)
 int loss_probes_found(struct loss_probes *p, const struct loss_copied *copy)
 {
 	p->state = PROBES_REST;
+	p->rested_ns = clock_ns();
 	return loss_blocks_find(&p->blocks, copy);
 }
 

@@ -51,8 +51,8 @@ struct loss_clocks {
 void loss_windows_init(struct loss_windows *w, uint32_t ppm, const struct loss_clocks *now);
 
 /*
- * Does one begin now? @room_ns: what the last ten seconds leave of the whole budget, without what the copy will cost: it
- * costs no more than that. If not, next_ns is when to ask again.
+ * Does one begin now? @room_ns: what the last ten seconds leave of the whole budget, without what the copy will
+ * cost: it costs no more than that. If not, next_ns is when to ask again.
  */
 bool loss_windows_begins(struct loss_windows *w, const struct loss_clocks *now, uint64_t room_ns);
 void loss_windows_open(struct loss_windows *w, uint64_t now_ns);

@@ -20,12 +20,12 @@
 #include "attach/events/processes.h"
 #include "attach/rules/rulefile.h"
 #include "attach/snapshot/awake.h"
-#include "attach/watch/session_share.h"
 #include "attach/target/spawn.h"
 #include "attach/watch/attached.h"
 #include "attach/watch/freed_sizes.h"
 #include "attach/watch/interim.h"
 #include "attach/watch/session_loss.h"
+#include "attach/watch/session_share.h"
 #include "attach/watch/watch.h"
 #include "base/cleanup.h"
 

@@ -116,10 +116,10 @@ static void stop_and_copy(struct session *s, const struct verdict_snapshot_wish 
 }
 
 /*
- * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit. While the
- * watch goes on, a part of that, unless samples have left what a pause needs: they need the rest, and so does another
- * pause at its end, which may come at any moment. The first time a small part, as a full token bucket of the samples is only
- * a third of what is left then.
+ * What a budget leaves for a pause, less what may be spent until it begins; never 0, which would be no limit.
+ * While the watch goes on, a part of that, unless samples have left what a pause needs: they need the rest, and
+ * so does another pause at its end, which may come at any moment. The first time a small part, as a full token
+ * bucket of the samples is only a third of what is left then.
  */
 static uint64_t left_for_pause(struct session *s)
 {

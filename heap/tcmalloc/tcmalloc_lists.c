@@ -24,7 +24,8 @@ static uint64_t follow(struct tcmalloc *g, const struct tcmalloc_span *p, taddr 
 
 		if (!in || (p && in != p)) {
 			census_doubt(g->c, g->at_work, from,
-				     "corrupt: a list of free blocks leads from here to what is none (" PRItaddr ")", at);
+				     "corrupt: a list of free blocks leads from here to what is none (" PRItaddr
+				     ")", at);
 			return n;
 		}
 		if (!tcmalloc_mark_free(g, in, i)) {

@@ -581,7 +581,8 @@ static void judge(void)
 		block_poll_get(sampling->poll, i, &b);
 		if (heap_is_live(b.addr, &lost))
 			sampling_judge(sampling, b.addr,
-				       &(struct block_judged){ lost ? VERDICT_DEFINITE : VERDICT_REACHABLE, UINT64_MAX, true });
+				       &(struct block_judged){ lost ? VERDICT_DEFINITE : VERDICT_REACHABLE,
+							       UINT64_MAX, true });
 	}
 }
 

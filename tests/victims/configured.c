@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * configured: each three seconds reads its configuration again, within some milliseconds: RULES rules, each with a line,
- * and MORE other calls beside each. Then the lines of the configuration before are freed, and its rules are lost: so a
- * rule is lost three seconds after it was allocated, and much else is allocated meanwhile. Rules and lines have one size,
- * so rules get the addresses of lines that were freed.
+ * configured: each three seconds reads its configuration again, within some milliseconds: RULES rules, each with
+ * a line, and MORE other calls beside each. Then the lines of the configuration before are freed, and its rules
+ * are lost: so a rule is lost three seconds after it was allocated, and much else is allocated meanwhile. Rules
+ * and lines have one size, so rules get the addresses of lines that were freed.
  *
  *	end	a normal end
  */

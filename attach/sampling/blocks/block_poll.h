@@ -106,9 +106,10 @@ bool block_poll_taken(struct block_poll *f, taddr addr, uint64_t now_ns);
 bool block_poll_drop(struct block_poll *f, taddr addr, struct tracked *out);
 
 /*
- * What the search in a copy says of the block at @addr, if one is tracked there, and was when the copy was made. What is
- * lost is so for ever. That something points to a block holds at that moment: in a copy on the way it counts only if the
- * block is not so young that it may just be on its way. over() gets what became known, if it is still the same block.
+ * What the search in a copy says of the block at @addr, if one is tracked there, and was when the copy was made.
+ * What is lost is so for ever. That something points to a block holds at that moment: in a copy on the way it
+ * counts only if the block is not so young that it may just be on its way. over() gets what became known, if it
+ * is still the same block.
  */
 struct block_judged {
 	enum verdict verdict;		/* VERDICT_UNKNOWN: nothing points to it, but not all was seen that may */

@@ -194,8 +194,8 @@ static bool is_recorded(uint64_t at, uint32_t searched, uint32_t lost)
 }
 
 /*
- * Of less than half of its blocks it is known that they are reachable, or more than a few seem lost, where not all was seen:
- * that says nothing of the others. But several that are lost do.
+ * Of less than half of its blocks it is known that they are reachable, or more than a few seem lost, where not
+ * all was seen: that says nothing of the others. But several that are lost do.
  */
 static void what_was_found_reachable(void **state)
 {
